@@ -1,1 +1,24 @@
-//! Placeholder.
+//! The Gelenk model: bodies, joints, forces, the file format and its diagnostics. Knows no engine.
+
+pub mod body;
+pub mod builder;
+pub mod equation;
+pub mod force;
+pub mod joint;
+pub mod math;
+pub mod model;
+pub mod rows;
+pub mod run;
+pub mod settings;
+pub mod shape;
+pub mod signal;
+pub mod state;
+
+pub use body::{Body, BodyId, BodyKind};
+pub use builder::{BodyDef, Builder};
+pub use joint::{Joint, JointId, JointKind};
+pub use model::{Marker, Model, Parameter};
+pub use rows::{Instant, RowBlock, RowKind};
+pub use run::{Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample};
+pub use settings::{Flight, RunSettings};
+pub use state::{Pose, State, Twist, Wrench};

@@ -1,0 +1,331 @@
+//! Building a model in code; the file loader goes through here too.
+
+use gelenk_expr::Pool;
+
+use crate::body::{Body, BodyId, BodyKind};
+use crate::force::{Force, ForceKind};
+use crate::joint::{Joint, JointFrame, JointId, JointKind, MAX_COORDINATES};
+use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
+use crate::model::{Marker, Model, Parameter};
+use crate::rows::{CoordinateTie, RowBlock, RowKind};
+use crate::settings::RunSettings;
+use crate::signal::{BodyVector, Signals};
+use crate::state::{Pose, State};
+use crate::{equation::Equation, shape::Shape};
+
+/// A body as its user describes it, in the file frame.
+#[derive(Clone, Debug)]
+pub struct BodyDef {
+    /// Unique name.
+    pub name: String,
+    /// Mass, kg.
+    pub mass: f64,
+    /// Inertia tensor about the centre of mass, file axes, kg m².
+    pub inertia: Mat3,
+    /// Centre of mass in the file frame, m.
+    pub center_of_mass: Vec3,
+    /// Origin of the file frame in the world, m.
+    pub position: Vec3,
+    /// Rotation of the file frame.
+    pub rotation: Quat,
+    /// Velocity of the file frame's origin, m/s.
+    pub velocity: Vec3,
+    /// Angular velocity, world axes, rad/s.
+    pub angular_velocity: Vec3,
+    /// Held in space.
+    pub fixed: bool,
+}
+
+impl BodyDef {
+    /// A body with mass and inertia about its centre, at rest at the origin.
+    pub fn new(name: &str, mass: f64, inertia: Mat3) -> Self {
+        BodyDef {
+            name: name.to_owned(),
+            mass,
+            inertia,
+            center_of_mass: Vec3::zeros(),
+            position: Vec3::zeros(),
+            rotation: Quat::identity(),
+            velocity: Vec3::zeros(),
+            angular_velocity: Vec3::zeros(),
+            fixed: false,
+        }
+    }
+
+    /// The same at a place.
+    #[must_use]
+    pub fn at(mut self, position: Vec3) -> Self {
+        self.position = position;
+        self
+    }
+}
+
+/// Builds a [`Model`] element by element.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    model: Model,
+}
+
+impl Builder {
+    /// An empty model: the world alone, gravity 9.81 m/s² along −z.
+    pub fn new(name: &str) -> Self {
+        let world = Body {
+            name: "world".to_owned(),
+            kind: BodyKind::World,
+            fixed: true,
+            mass: 0.0,
+            mass_inv: 0.0,
+            inertia: Vec3::zeros(),
+            inertia_inv: Vec3::zeros(),
+            frame_origin: Vec3::zeros(),
+            frame_rot: Quat::identity(),
+            symbolic: None,
+            shapes: Vec::new(),
+        };
+        let start = State {
+            t: 0.0,
+            s: vec![Vec3::zeros()],
+            s_dot: vec![Vec3::zeros()],
+            rot: vec![Quat::identity()],
+            omega: vec![Vec3::zeros()],
+            impulse: Vec::new(),
+            coordinate: Vec::new(),
+        };
+        let model = Model {
+            name: name.to_owned(),
+            gravity: Vec3::new(0.0, 0.0, -9.81),
+            bodies: vec![world],
+            joints: Vec::new(),
+            rows: Vec::new(),
+            forces: Vec::new(),
+            markers: Vec::new(),
+            signals: Signals::default(),
+            parameters: Vec::new(),
+            pool: Pool::default(),
+            run: RunSettings::default(),
+            start,
+        };
+        Builder { model }
+    }
+
+    /// Sets gravity, m/s².
+    pub fn gravity(&mut self, gravity: Vec3) {
+        self.model.gravity = gravity;
+    }
+
+    /// Sets the run settings.
+    pub fn run(&mut self, run: RunSettings) {
+        self.model.run = run;
+    }
+
+    /// The model so far.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Adds a rigid body.
+    pub fn body(&mut self, def: &BodyDef) -> BodyId {
+        let (inertia, principal) = principal_axes(&def.inertia);
+        let lever = def.rotation * def.center_of_mass;
+        let free = |x: f64| if def.fixed || x == 0.0 { 0.0 } else { 1.0 / x };
+        let body = Body {
+            name: def.name.clone(),
+            kind: BodyKind::Rigid,
+            fixed: def.fixed,
+            mass: def.mass,
+            mass_inv: free(def.mass),
+            inertia,
+            inertia_inv: inertia.map(free),
+            frame_origin: -(principal.inverse() * def.center_of_mass),
+            frame_rot: principal.inverse(),
+            symbolic: None,
+            shapes: Vec::new(),
+        };
+        self.push(
+            body,
+            def.position + lever,
+            def.rotation * principal,
+            def.velocity + def.angular_velocity.cross(&lever),
+            def.angular_velocity,
+        )
+    }
+
+    /// Adds a point mass.
+    pub fn point(
+        &mut self,
+        name: &str,
+        mass: f64,
+        position: Vec3,
+        velocity: Vec3,
+        fixed: bool,
+    ) -> BodyId {
+        let body = Body {
+            name: name.to_owned(),
+            kind: BodyKind::Point,
+            fixed,
+            mass,
+            mass_inv: if fixed || mass == 0.0 { 0.0 } else { 1.0 / mass },
+            inertia: Vec3::zeros(),
+            inertia_inv: Vec3::zeros(),
+            frame_origin: Vec3::zeros(),
+            frame_rot: Quat::identity(),
+            symbolic: None,
+            shapes: Vec::new(),
+        };
+        self.push(body, position, Quat::identity(), velocity, Vec3::zeros())
+    }
+
+    fn push(&mut self, body: Body, s: Vec3, rot: Quat, s_dot: Vec3, omega: Vec3) -> BodyId {
+        let id = BodyId(u32::try_from(self.model.bodies.len()).expect("fewer than 2³² bodies"));
+        self.model.bodies.push(body);
+        let start = &mut self.model.start;
+        start.s.push(s);
+        start.rot.push(rot);
+        start.s_dot.push(s_dot);
+        start.omega.push(omega);
+        id
+    }
+
+    /// Gives a body its shapes (looks and contact; mass and inertia are already in).
+    pub fn shapes(&mut self, body: BodyId, shapes: Vec<Shape>) {
+        self.model.bodies[body.index()].shapes = shapes;
+    }
+
+    /// A world point, as it lies at the start, in the principal frame of a body.
+    pub fn local_point(&self, body: BodyId, world: &Vec3) -> Vec3 {
+        let pose = self.model.start.pose(body);
+        pose.rot.transpose() * (world - pose.s)
+    }
+
+    /// A point in a body's file frame, in its principal frame.
+    pub fn from_frame(&self, body: BodyId, point: &Vec3) -> Vec3 {
+        let body = &self.model.bodies[body.index()];
+        body.frame_origin + body.frame_rot * point
+    }
+
+    /// The joint frames that meet at the world point `point` with axis `axis` (any length but zero) at the start.
+    pub fn joint_frames(&self, bodies: [BodyId; 2], point: &Vec3, axis: &Vec3) -> [JointFrame; 2] {
+        let n = axis.normalize();
+        let (x, y) = perpendicular_frame(&n);
+        let axes = Mat3::from_columns(&[x, y, n]);
+        bodies.map(|id| {
+            let pose: Pose = self.model.start.pose(id);
+            JointFrame { origin: self.local_point(id, point), axes: pose.rot.transpose() * axes }
+        })
+    }
+
+    /// Adds a joint.
+    pub fn joint(
+        &mut self,
+        name: &str,
+        bodies: [BodyId; 2],
+        kind: JointKind,
+        tolerance: Option<f64>,
+    ) -> JointId {
+        let id = JointId(u32::try_from(self.model.joints.len()).expect("fewer than 2³² joints"));
+        let first_coordinate = self.model.n_coordinates();
+        let equations = kind.equations();
+        let n_rows = equations.n_rows();
+        let mut q = [0.0; MAX_COORDINATES];
+        let [a, b] = bodies.map(|id| self.model.start.pose(id));
+        equations.coordinate(&a, &b, &mut q);
+        let n_coordinates = equations.coordinates().len();
+        self.model.start.coordinate.extend_from_slice(&q[..n_coordinates]);
+        self.model.joints.push(Joint {
+            name: name.to_owned(),
+            bodies,
+            kind,
+            tolerance,
+            first_coordinate,
+        });
+        self.rows(name, RowKind::Joint(id), bodies.to_vec(), n_rows, tolerance);
+        id
+    }
+
+    /// Adds a condition on joint coordinates.
+    pub fn tie(&mut self, name: &str, tie: CoordinateTie) {
+        let mut bodies = Vec::new();
+        for (joint, _, _) in &tie.terms {
+            for body in self.model.joints[joint.index()].bodies {
+                if !bodies.contains(&body) {
+                    bodies.push(body);
+                }
+            }
+        }
+        self.rows(name, RowKind::Tie(tie), bodies, 1, None);
+    }
+
+    /// Adds an equation.
+    pub fn equation(&mut self, name: &str, equation: Equation, tolerance: Option<f64>) {
+        let mut bodies = Vec::new();
+        for (vector, _) in &equation.coordinates {
+            if !bodies.contains(&vector.body) {
+                bodies.push(vector.body);
+            }
+        }
+        self.rows(name, RowKind::Equation(equation), bodies, 1, tolerance);
+    }
+
+    fn rows(
+        &mut self,
+        name: &str,
+        kind: RowKind,
+        bodies: Vec<BodyId>,
+        n_rows: usize,
+        tolerance: Option<f64>,
+    ) {
+        let first_row = self.model.n_rows();
+        self.model.start.impulse.resize(first_row + n_rows, 0.0);
+        self.model.rows.push(RowBlock {
+            name: name.to_owned(),
+            kind,
+            bodies,
+            first_row,
+            n_rows,
+            tolerance,
+        });
+    }
+
+    /// Adds a force element.
+    pub fn force(&mut self, name: &str, kind: ForceKind) {
+        self.model.forces.push(Force { name: name.to_owned(), kind });
+    }
+
+    /// Adds a named body-fixed point, given in the body's principal frame.
+    pub fn marker(&mut self, name: &str, body: BodyId, local: Vec3) {
+        let vector = BodyVector { body, local, is_point: true };
+        self.model.markers.push(Marker { name: name.to_owned(), vector });
+    }
+
+    /// Sets expressions: pool, parameters and signals.
+    pub fn expressions(&mut self, pool: Pool, parameters: Vec<Parameter>, signals: Signals) {
+        self.model.pool = pool;
+        self.model.parameters = parameters;
+        self.model.signals = signals;
+    }
+
+    /// The finished model.
+    pub fn finish(self) -> Model {
+        self.model
+    }
+}
+
+/// Principal moments and the rotation whose columns are the principal axes.
+///
+/// A tensor that is diagonal up to rounding keeps its axes, so that boxes and rods turn with their file frame.
+pub fn principal_axes(inertia: &Mat3) -> (Vec3, Quat) {
+    let largest = inertia.amax();
+    let off = inertia[(0, 1)].abs().max(inertia[(0, 2)].abs()).max(inertia[(1, 2)].abs());
+    if off <= 1e-14 * largest {
+        return (inertia.diagonal(), Quat::identity());
+    }
+    let eigen = inertia.symmetric_eigen();
+    let mut axes = eigen.eigenvectors;
+    if axes.determinant() < 0.0 {
+        axes.column_mut(2).neg_mut();
+    }
+    let rotation = nalgebra::Rotation3::from_matrix_unchecked(axes);
+    // A thin rod's zero moment comes out as rounding noise of either sign.
+    let moments = eigen.eigenvalues.map(|j| if j.abs() <= 1e-14 * largest { 0.0 } else { j });
+    (moments, Quat::from_rotation_matrix(&rotation))
+}

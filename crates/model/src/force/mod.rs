@@ -1,0 +1,111 @@
+//! Force elements: one file a law, one small trait.
+
+mod damper;
+mod spring;
+
+pub use damper::Damper;
+pub use spring::Spring;
+
+use crate::body::BodyId;
+use crate::math::Vec3;
+use crate::model::Model;
+use crate::rows::Instant;
+use crate::state::Wrench;
+
+/// The line of the energy ledger on which a force's work is booked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Account {
+    /// Stored in a potential.
+    Potential,
+    /// Work done by drives and applied forces.
+    Work,
+    /// Taken by dampers and friction.
+    Dissipation,
+}
+
+/// Where a force law is evaluated.
+#[derive(Clone, Copy, Debug)]
+pub struct ForceContext<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// Time, poses, twists.
+    pub at: Instant<'a>,
+    /// The model's signals at this instant.
+    pub signals: &'a [f64],
+}
+
+/// A force law: its load on the bodies, and its energy.
+pub trait ForceLaw {
+    /// Adds force and torque about each centre of mass to the bodies it acts on. (n_bodies)
+    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]);
+    /// The ledger line of its work.
+    fn account(&self) -> Account;
+    /// Potential energy, J; 0 for laws without.
+    fn potential_energy(&self, _context: &ForceContext<'_>) -> f64 {
+        0.0
+    }
+    /// Whether the law reads velocities; such laws are solved for at the end of a step to keep it symmetric.
+    fn depends_on_velocity(&self) -> bool;
+}
+
+/// A named force element.
+#[derive(Clone, Debug)]
+pub struct Force {
+    /// Unique name.
+    pub name: String,
+    /// The law.
+    pub kind: ForceKind,
+}
+
+/// Every force law.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ForceKind {
+    /// Spring between two points.
+    Spring(Spring),
+    /// Damper between two points.
+    Damper(Damper),
+}
+
+impl ForceKind {
+    /// The law's equations.
+    #[inline]
+    pub fn law(&self) -> &dyn ForceLaw {
+        match self {
+            ForceKind::Spring(law) => law,
+            ForceKind::Damper(law) => law,
+        }
+    }
+}
+
+/// Two body-fixed points between which a spring or damper acts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointPair {
+    /// The bodies a, b.
+    pub bodies: [BodyId; 2],
+    /// The points in their principal frames, m.
+    pub points: [Vec3; 2],
+}
+
+impl PointPair {
+    /// p_b − p_a and its rate, world frame.
+    pub fn separation(&self, at: &Instant<'_>) -> (Vec3, Vec3) {
+        let mut ends = [(Vec3::zeros(), Vec3::zeros()); 2];
+        for (end, (body, point)) in ends.iter_mut().zip(self.bodies.iter().zip(&self.points)) {
+            let (pose, twist) = (&at.poses[body.index()], &at.twists[body.index()]);
+            let r = pose.rot * point;
+            *end = (pose.s + r, twist.s_dot + twist.omega.cross(&r));
+        }
+        (ends[1].0 - ends[0].0, ends[1].1 - ends[0].1)
+    }
+
+    /// Adds `force` on b at its point and the opposite on a.
+    pub fn add_force(&self, at: &Instant<'_>, force: &Vec3, wrench: &mut [Wrench]) {
+        for (sign, side) in [(-1.0, 0), (1.0, 1)] {
+            let i = self.bodies[side].index();
+            let r = at.poses[i].rot * self.points[side];
+            wrench[i].force += sign * force;
+            wrench[i].torque += sign * r.cross(force);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Rows: every condition on the motion, in one form that solvers read without knowing joint types.
+//!
+//! A [`RowBlock`] is a joint, a tie between joint coordinates (gear, prescribed motion) or an equation over points
+//! and bodies. All give C, J, ∂C/∂t and γ over the velocities v = [ṡ ω] of the bodies they touch:
+//! Ċ = J v + C_t, C̈ = J v̇ − γ.
+
+use crate::body::BodyId;
+use crate::equation::Equation;
+use crate::joint::{JointId, MAX_COORDINATES, MAX_ROWS, PairRow};
+use crate::model::Model;
+use crate::signal::{TimeFunction, Work};
+use crate::state::{Pose, Twist};
+
+/// The instant at which rows, signals and forces are evaluated.
+#[derive(Clone, Copy, Debug)]
+pub struct Instant<'a> {
+    /// Time, s.
+    pub t: f64,
+    /// Poses of all bodies. (n_bodies)
+    pub poses: &'a [Pose],
+    /// Twists of all bodies. (n_bodies)
+    pub twists: &'a [Twist],
+    /// Unwrapped joint coordinates near this instant, to count full turns from. (n_coordinates)
+    pub coordinates: &'a [f64],
+}
+
+/// A group of rows that belong together.
+#[derive(Clone, Debug)]
+pub struct RowBlock {
+    /// The element it comes from, for messages: a joint's or constraint's name.
+    pub name: String,
+    /// Where its equations come from.
+    pub kind: RowKind,
+    /// Bodies it touches, each once. For a joint: a, b.
+    pub bodies: Vec<BodyId>,
+    /// Index of its first row among all rows.
+    pub first_row: usize,
+    /// Number of rows.
+    pub n_rows: usize,
+    /// Largest allowed error, m or rad; `None`: the run's tolerance.
+    pub tolerance: Option<f64>,
+}
+
+/// Where the equations of a block come from.
+#[derive(Clone, Debug)]
+pub enum RowKind {
+    /// A joint.
+    Joint(JointId),
+    /// A condition on joint coordinates.
+    Tie(CoordinateTie),
+    /// An equation.
+    Equation(Equation),
+}
+
+/// Σ ratio_k q_k = f(t): gears, couplings, prescribed motions.
+#[derive(Clone, Debug)]
+pub struct CoordinateTie {
+    /// (joint, which of its coordinates, ratio).
+    pub terms: Vec<(JointId, usize, f64)>,
+    /// f and its time derivatives.
+    pub target: TimeFunction,
+}
+
+impl RowBlock {
+    /// What row `i` holds, in words: "joint `elbow`, tilt x".
+    pub fn row_label(&self, model: &Model, i: usize) -> String {
+        match &self.kind {
+            RowKind::Joint(id) => {
+                let joint = &model.joints[id.index()];
+                format!("joint `{}`, {}", self.name, joint.kind.equations().row_name(i))
+            }
+            RowKind::Tie(_) => format!("coupling `{}`", self.name),
+            RowKind::Equation(_) => format!("constraint `{}`", self.name),
+        }
+    }
+
+    /// C, m or rad. (n_rows)
+    pub fn error(&self, model: &Model, at: &Instant<'_>, work: &mut Work, c: &mut [f64]) {
+        match &self.kind {
+            RowKind::Joint(id) => {
+                let joint = &model.joints[id.index()];
+                let [a, b] = joint.bodies;
+                let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
+                joint.kind.equations().position_error(a, b, c);
+            }
+            RowKind::Tie(tie) => {
+                let mut sum = 0.0;
+                for &(joint, which, ratio) in &tie.terms {
+                    sum += ratio * model.joint_coordinate(joint, which, at);
+                }
+                c[0] = sum - tie.target.value(at.t, work)[0];
+            }
+            RowKind::Equation(equation) => c[0] = equation.error(at, work),
+        }
+    }
+
+    /// J, row-major with 6 columns a body in the order of `bodies`. (n_rows × 6 n_bodies)
+    pub fn jacobian(&self, model: &Model, at: &Instant<'_>, work: &mut Work, jac: &mut [f64]) {
+        match &self.kind {
+            RowKind::Joint(id) => {
+                let joint = &model.joints[id.index()];
+                let [a, b] = joint.bodies;
+                let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
+                let mut rows = [[0.0; 12]; MAX_ROWS];
+                joint.kind.equations().jacobian(a, b, &mut rows[..self.n_rows]);
+                for (i, row) in rows[..self.n_rows].iter().enumerate() {
+                    jac[12 * i..12 * (i + 1)].copy_from_slice(row);
+                }
+            }
+            RowKind::Tie(tie) => {
+                jac.fill(0.0);
+                for &(id, which, ratio) in &tie.terms {
+                    let row = model.joint_coordinate_row(id, which, at);
+                    self.add_pair_row(model, id, ratio, &row, jac);
+                }
+            }
+            RowKind::Equation(equation) => equation.jacobian(at, work, &self.bodies, jac),
+        }
+    }
+
+    /// ∂C/∂t. (n_rows)
+    pub fn time_rate(&self, at: &Instant<'_>, work: &mut Work, c_t: &mut [f64]) {
+        match &self.kind {
+            RowKind::Joint(_) => c_t.fill(0.0),
+            RowKind::Tie(tie) => c_t[0] = -tie.target.value(at.t, work)[1],
+            RowKind::Equation(equation) => c_t[0] = equation.time_rate(at, work),
+        }
+    }
+
+    /// γ with C̈ = J v̇ − γ. (n_rows)
+    pub fn gamma(&self, model: &Model, at: &Instant<'_>, work: &mut Work, gamma: &mut [f64]) {
+        match &self.kind {
+            RowKind::Joint(id) => {
+                let joint = &model.joints[id.index()];
+                let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
+                let (pose_a, pose_b) = (&at.poses[a], &at.poses[b]);
+                let (v_a, v_b) = (&at.twists[a], &at.twists[b]);
+                joint.kind.equations().gamma(pose_a, pose_b, v_a, v_b, gamma);
+            }
+            RowKind::Tie(tie) => {
+                let mut sum = tie.target.value(at.t, work)[2];
+                for &(id, which, ratio) in &tie.terms {
+                    sum += ratio * model.joint_coordinate_gamma(id, which, at);
+                }
+                gamma[0] = sum;
+            }
+            RowKind::Equation(equation) => gamma[0] = equation.gamma(at, work),
+        }
+    }
+
+    /// Adds `factor` times a pair row of joint `id` into the only row of `jac`.
+    fn add_pair_row(
+        &self,
+        model: &Model,
+        id: JointId,
+        factor: f64,
+        row: &PairRow,
+        jac: &mut [f64],
+    ) {
+        for (side, body) in model.joints[id.index()].bodies.iter().enumerate() {
+            if let Some(slot) = self.bodies.iter().position(|b| b == body) {
+                for k in 0..6 {
+                    jac[6 * slot + k] += factor * row[6 * side + k];
+                }
+            }
+        }
+    }
+}
+
+impl Model {
+    /// Coordinate `which` of a joint, unwrapped near `at.coordinates`.
+    pub fn joint_coordinate(&self, id: JointId, which: usize, at: &Instant<'_>) -> f64 {
+        let joint = &self.joints[id.index()];
+        let [a, b] = joint.bodies;
+        let mut q = [0.0; MAX_COORDINATES];
+        let equations = joint.kind.equations();
+        equations.coordinate(&at.poses[a.index()], &at.poses[b.index()], &mut q);
+        match equations.coordinates()[which].kind {
+            crate::joint::CoordinateKind::Angle => {
+                unwrap_angle(q[which], at.coordinates[joint.first_coordinate + which])
+            }
+            crate::joint::CoordinateKind::Length => q[which],
+        }
+    }
+
+    /// The row W of a joint coordinate: q̇ = W [ṡ_a ω_a ṡ_b ω_b].
+    pub fn joint_coordinate_row(&self, id: JointId, which: usize, at: &Instant<'_>) -> PairRow {
+        let joint = &self.joints[id.index()];
+        let [a, b] = joint.bodies;
+        let mut rows = [[0.0; 12]; MAX_COORDINATES];
+        let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
+        joint.kind.equations().coordinate_jacobian(a, b, &mut rows);
+        rows[which]
+    }
+
+    /// The velocity q̇ of a joint coordinate.
+    pub fn joint_velocity(&self, id: JointId, which: usize, at: &Instant<'_>) -> f64 {
+        let row = self.joint_coordinate_row(id, which, at);
+        let mut sum = 0.0;
+        for (side, body) in self.joints[id.index()].bodies.iter().enumerate() {
+            let twist = &at.twists[body.index()];
+            for k in 0..3 {
+                sum += row[6 * side + k] * twist.s_dot[k] + row[6 * side + 3 + k] * twist.omega[k];
+            }
+        }
+        sum
+    }
+
+    fn joint_coordinate_gamma(&self, id: JointId, which: usize, at: &Instant<'_>) -> f64 {
+        let joint = &self.joints[id.index()];
+        let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
+        let mut gamma = [0.0; MAX_COORDINATES];
+        joint.kind.equations().coordinate_gamma(
+            &at.poses[a],
+            &at.poses[b],
+            &at.twists[a],
+            &at.twists[b],
+            &mut gamma,
+        );
+        gamma[which]
+    }
+}
+
+/// The angle that differs from `angle` by full turns and lies nearest to `reference`.
+pub fn unwrap_angle(angle: f64, reference: f64) -> f64 {
+    use std::f64::consts::TAU;
+    angle + TAU * ((reference - angle) / TAU).round()
+}

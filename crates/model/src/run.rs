@@ -1,0 +1,135 @@
+//! What every engine gives while it runs and when it ends.
+
+use std::ops::ControlFlow;
+
+use crate::joint::JointId;
+use crate::math::Vec3;
+use crate::state::State;
+
+/// The energy ledger, J. It balances:
+/// kinetic + potential = initial + work − dissipation − impact_loss + integrator_error.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// Kinetic plus potential energy at the start.
+    pub initial: f64,
+    /// Kinetic energy now.
+    pub kinetic: f64,
+    /// Potential energy of gravity and springs now.
+    pub potential: f64,
+    /// Work done so far by drives, applied forces and prescribed motions.
+    pub work: f64,
+    /// Energy taken so far by dampers and friction.
+    pub dissipation: f64,
+    /// Energy lost so far in impacts.
+    pub impact_loss: f64,
+}
+
+impl Ledger {
+    /// Kinetic plus potential energy now.
+    pub fn total(&self) -> f64 {
+        self.kinetic + self.potential
+    }
+
+    /// What the method itself added or lost: the part of the change nobody accounts for.
+    pub fn integrator_error(&self) -> f64 {
+        self.total() - self.initial - self.work + self.dissipation + self.impact_loss
+    }
+}
+
+/// Force and torque that a joint puts on its second body, world frame; the first body gets the opposite.
+///
+/// The torque is about the joint's point. An impulse engine gives the mean over the last step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reaction {
+    /// The joint.
+    pub joint: JointId,
+    /// Force on body b, N.
+    pub force: Vec3,
+    /// Torque on body b about the joint's point, N m.
+    pub torque: Vec3,
+}
+
+/// A moment of a run that an observer may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// Steps done.
+    pub step: u64,
+    /// The state.
+    pub state: &'a State,
+    /// Force of every joint. (n_joints)
+    pub reactions: &'a [Reaction],
+    /// The ledger.
+    pub ledger: Ledger,
+    /// Largest error so far of each row block, m or rad. (n blocks)
+    pub worst_gaps: &'a [f64],
+}
+
+/// Something that happened at an instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When, s.
+    pub time: f64,
+    /// What: `step-halved`, `singularity`, `impact`, ...
+    pub kind: String,
+    /// Between which elements, by name.
+    pub between: Vec<String>,
+    /// A sentence for people.
+    pub detail: String,
+}
+
+/// Watches a run.
+pub trait Observer {
+    /// Called at the start, at each sample time and at the end, in order of time.
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()>;
+    /// Called at each time of [`RunSettings::at`](crate::RunSettings::at), with the exact state there.
+    fn at(&mut self, _sample: &Sample<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    /// Called at each event.
+    fn event(&mut self, _event: &Event) {}
+    /// Called after each step with the time reached; break to stop the run here.
+    fn step(&mut self, _t: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// Engine name.
+    pub engine: &'static str,
+    /// Time reached, s.
+    pub t: f64,
+    /// Steps done.
+    pub steps: u64,
+    /// Joint corrections done (iterative solvers) or solves (direct ones).
+    pub corrections: u64,
+    /// Stopped early by the observer.
+    pub stopped: bool,
+    /// The ledger at the end.
+    pub ledger: Ledger,
+    /// Mean over the steps of |integrator error|, J.
+    pub energy_mean_abs_error: f64,
+    /// Largest |integrator error|, J.
+    pub energy_max_abs_error: f64,
+    /// Largest position error of each row block, m or rad. (n blocks)
+    pub worst_gaps: Vec<f64>,
+    /// Largest velocity error of each row block, m/s or rad/s. (n blocks)
+    pub worst_velocity_errors: Vec<f64>,
+    /// Events, in order.
+    pub events: Vec<Event>,
+    /// The last good state.
+    pub state: State,
+}
+
+/// A run that could not go on: why, and what was reached.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct RunFailure {
+    /// What happened, with time, element, value and what to try.
+    pub reason: String,
+    /// The element at fault, by name, if known.
+    pub element: Option<String>,
+    /// What was reached before.
+    pub report: Box<RunReport>,
+}

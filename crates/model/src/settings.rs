@@ -1,0 +1,55 @@
+//! How a model wants to be run.
+
+/// Settings of `[run]`; the command line may change each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSettings {
+    /// Engine: `impulse`.
+    pub engine: String,
+    /// Simulated time, s.
+    pub duration: f64,
+    /// Time step h, s.
+    pub step: f64,
+    /// Largest joint gap, m.
+    pub tolerance: f64,
+    /// Largest velocity error of joints, m/s.
+    pub velocity_tolerance: f64,
+    /// Order of the method: 2, 4, 6 or 8.
+    pub order: u32,
+    /// Solver of the impulse engine: `iterative`.
+    pub solver: String,
+    /// Rotation in free flight: `exact`, or `taylor` of the given order.
+    pub flight: Flight,
+    /// Correct velocities at the end of each step (positions do not depend on it).
+    pub velocity_correction: bool,
+    /// Seconds between recorded samples; `None`: every step.
+    pub sample: Option<f64>,
+    /// Times at which exact states are wanted, s, ascending.
+    pub at: Vec<f64>,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        RunSettings {
+            engine: "impulse".to_owned(),
+            duration: 10.0,
+            step: 0.01,
+            tolerance: 1e-9,
+            velocity_tolerance: 1e-9,
+            order: 2,
+            solver: "iterative".to_owned(),
+            flight: Flight::Exact,
+            velocity_correction: true,
+            sample: None,
+            at: Vec::new(),
+        }
+    }
+}
+
+/// How a free body's rotation is advanced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flight {
+    /// The exact torque-free solution.
+    Exact,
+    /// Taylor series of this order.
+    Taylor(u32),
+}

@@ -1,0 +1,148 @@
+//! Signals: expressions over time and state, evaluated together once an instant.
+
+use gelenk_expr::Tape;
+
+use crate::body::BodyId;
+use crate::joint::JointId;
+use crate::math::Vec3;
+use crate::model::Model;
+use crate::rows::Instant;
+
+/// A number of the state that expressions may name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StateRef {
+    /// `t`, s.
+    Time,
+    /// Component `axis` of a body-fixed point or direction.
+    Position(BodyVector, usize),
+    /// Component `axis` of its velocity.
+    Velocity(BodyVector, usize),
+    /// `body.B.angular_velocity.x`, world frame, rad/s.
+    AngularVelocity(BodyId, usize),
+    /// `joint.J.angle`, coordinate `which` of a joint, unwrapped.
+    Coordinate(JointId, usize),
+    /// `joint.J.velocity`, its rate.
+    CoordinateRate(JointId, usize),
+}
+
+/// A body-fixed point s + R c, or direction R c, by its place in the principal frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyVector {
+    /// The body.
+    pub body: BodyId,
+    /// c, in the body's principal frame.
+    pub local: Vec3,
+    /// True for a point, false for a direction.
+    pub is_point: bool,
+}
+
+impl BodyVector {
+    /// R c, the lever from the centre of mass, world axes.
+    pub fn lever(&self, at: &Instant<'_>) -> Vec3 {
+        at.poses[self.body.index()].rot * self.local
+    }
+
+    /// s + R c or R c.
+    pub fn value(&self, at: &Instant<'_>) -> Vec3 {
+        let r = self.lever(at);
+        if self.is_point { at.poses[self.body.index()].s + r } else { r }
+    }
+
+    /// Its time derivative ṡ + ω × R c or ω × R c.
+    pub fn rate(&self, at: &Instant<'_>) -> Vec3 {
+        let twist = &at.twists[self.body.index()];
+        let turn = twist.omega.cross(&self.lever(at));
+        if self.is_point { twist.s_dot + turn } else { turn }
+    }
+}
+
+impl StateRef {
+    /// Its value at an instant.
+    pub fn value(&self, model: &Model, at: &Instant<'_>) -> f64 {
+        match *self {
+            StateRef::Time => at.t,
+            StateRef::Position(vector, axis) => vector.value(at)[axis],
+            StateRef::Velocity(vector, axis) => vector.rate(at)[axis],
+            StateRef::AngularVelocity(body, axis) => at.twists[body.index()].omega[axis],
+            StateRef::Coordinate(joint, which) => model.joint_coordinate(joint, which, at),
+            StateRef::CoordinateRate(joint, which) => model.joint_velocity(joint, which, at),
+        }
+    }
+}
+
+/// All expressions of a model that depend on time or state, compiled together.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// The tape's inputs.
+    pub inputs: Vec<StateRef>,
+    /// Evaluates every signal; `None` when there are none.
+    pub tape: Option<Tape>,
+    /// Number of signals.
+    pub n: usize,
+}
+
+impl Signals {
+    /// Evaluates all signals. (n)
+    pub fn evaluate(&self, model: &Model, at: &Instant<'_>, work: &mut Work, values: &mut [f64]) {
+        let Some(tape) = &self.tape else { return };
+        for (slot, input) in work.inputs.iter_mut().zip(&self.inputs) {
+            *slot = input.value(model, at);
+        }
+        let n = self.inputs.len();
+        tape.eval(&work.inputs[..n], &mut work.registers[..tape.n_registers()], values);
+    }
+}
+
+/// A number of a force law: fixed, or one of the model's signals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// The same at all times.
+    Constant(f64),
+    /// Signal number.
+    Signal(usize),
+}
+
+impl Value {
+    /// Its value, given the signals of the instant.
+    #[inline]
+    pub fn get(self, signals: &[f64]) -> f64 {
+        match self {
+            Value::Constant(value) => value,
+            Value::Signal(i) => signals[i],
+        }
+    }
+}
+
+/// A function of time alone with its first two derivatives.
+#[derive(Clone, Debug)]
+pub enum TimeFunction {
+    /// f(t) = c.
+    Constant(f64),
+    /// Tape with input t and outputs f, ḟ, f̈.
+    Tape(Tape),
+}
+
+impl TimeFunction {
+    /// f, ḟ, f̈ at time t.
+    pub fn value(&self, t: f64, work: &mut Work) -> [f64; 3] {
+        match self {
+            TimeFunction::Constant(c) => [*c, 0.0, 0.0],
+            TimeFunction::Tape(tape) => {
+                let mut out = [0.0; 3];
+                tape.eval(&[t], &mut work.registers[..tape.n_registers()], &mut out);
+                out
+            }
+        }
+    }
+}
+
+/// Scratch memory for tapes; sized once for a model, so that evaluating allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Tape registers.
+    pub registers: Vec<f64>,
+    /// Tape inputs.
+    pub inputs: Vec<f64>,
+    /// Tape outputs of equations.
+    pub outputs: Vec<f64>,
+}

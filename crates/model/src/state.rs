@@ -1,0 +1,104 @@
+//! Everything that changes as time passes.
+
+use crate::body::BodyId;
+use crate::math::{Mat3, Quat, Vec3};
+
+/// Everything that changes as time passes; a clone is a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Time, s.
+    pub t: f64,
+    /// Centres of mass, world frame, m. (n_bodies)
+    pub s: Vec<Vec3>,
+    /// Their velocities, m/s. (n_bodies)
+    pub s_dot: Vec<Vec3>,
+    /// Rotations, principal frame to world. (n_bodies)
+    pub rot: Vec<Quat>,
+    /// Angular velocities, world frame, rad/s. (n_bodies)
+    pub omega: Vec<Vec3>,
+    /// Impulses of the last step, N s or N m s; state, since a replay needs them. (n_rows)
+    pub impulse: Vec<f64>,
+    /// Joint coordinates with their full turns (unwrapped), rad or m. (n_coordinates)
+    pub coordinate: Vec<f64>,
+}
+
+/// Where a body is: its principal frame in the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// Centre of mass, m.
+    pub s: Vec3,
+    /// Columns are the principal axes in the world.
+    pub rot: Mat3,
+}
+
+/// How a body moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Twist {
+    /// Velocity of the centre of mass, m/s.
+    pub s_dot: Vec3,
+    /// Angular velocity, world frame, rad/s.
+    pub omega: Vec3,
+}
+
+/// Force and torque about the centre of mass on a body, world frame, N and N m.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wrench {
+    /// Force, N.
+    pub force: Vec3,
+    /// Torque about the centre of mass, N m.
+    pub torque: Vec3,
+}
+
+impl Pose {
+    /// The identity: at the world's origin, axes parallel.
+    pub fn identity() -> Self {
+        Pose { s: Vec3::zeros(), rot: Mat3::identity() }
+    }
+
+    /// World position of the point r given in this frame.
+    pub fn point(&self, r: &Vec3) -> Vec3 {
+        self.s + self.rot * r
+    }
+}
+
+impl Twist {
+    /// At rest.
+    pub fn zero() -> Self {
+        Twist { s_dot: Vec3::zeros(), omega: Vec3::zeros() }
+    }
+}
+
+impl Wrench {
+    /// No load.
+    pub fn zero() -> Self {
+        Wrench { force: Vec3::zeros(), torque: Vec3::zeros() }
+    }
+}
+
+impl State {
+    /// The pose of a body.
+    pub fn pose(&self, id: BodyId) -> Pose {
+        let i = id.index();
+        Pose { s: self.s[i], rot: self.rot[i].to_rotation_matrix().into_inner() }
+    }
+
+    /// The twist of a body.
+    pub fn twist(&self, id: BodyId) -> Twist {
+        let i = id.index();
+        Twist { s_dot: self.s_dot[i], omega: self.omega[i] }
+    }
+
+    /// Writes the poses of all bodies. (n_bodies)
+    pub fn write_poses(&self, poses: &mut [Pose]) {
+        for (i, pose) in poses.iter_mut().enumerate() {
+            *pose = Pose { s: self.s[i], rot: self.rot[i].to_rotation_matrix().into_inner() };
+        }
+    }
+
+    /// Writes the twists of all bodies. (n_bodies)
+    pub fn write_twists(&self, twists: &mut [Twist]) {
+        for (i, twist) in twists.iter_mut().enumerate() {
+            *twist = Twist { s_dot: self.s_dot[i], omega: self.omega[i] };
+        }
+    }
+}
