@@ -63,11 +63,13 @@ pub(crate) struct Reader<'r> {
     element: Option<String>,
     /// Its number among its kind, for elements without a name.
     index: usize,
+    /// Say nothing of missing keys, in a text with syntax errors.
+    pub(crate) quiet_about_missing: bool,
 }
 
 impl<'r> Reader<'r> {
     pub(crate) fn new(report: &'r mut Report, file: FileId) -> Self {
-        Reader { report, file, element: None, index: 0 }
+        Reader { report, file, element: None, index: 0, quiet_about_missing: false }
     }
 
     pub(crate) fn span<T>(&self, value: &toml::Spanned<T>) -> Span {
@@ -109,7 +111,9 @@ impl<'r> Reader<'r> {
             return T::read(value, self);
         }
         T::absent().unwrap_or_else(|| {
-            self.error("missing-key", at, format!("key `{key}` is missing"), None);
+            if !self.quiet_about_missing {
+                self.error("missing-key", at, format!("key `{key}` is missing"), None);
+            }
             T::poison(at)
         })
     }
