@@ -2,7 +2,8 @@
 
 use gelenk_expr::Pool;
 
-use crate::body::{Body, BodyId, BodyKind};
+use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
+use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
 use crate::joint::{Joint, JointFrame, JointId, JointKind, MAX_COORDINATES};
 use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
@@ -81,6 +82,8 @@ impl Builder {
             frame_rot: Quat::identity(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         let start = State {
             t: 0.0,
@@ -93,6 +96,7 @@ impl Builder {
         };
         let model = Model {
             name: name.to_owned(),
+            description: String::new(),
             gravity: Vec3::new(0.0, 0.0, -9.81),
             bodies: vec![world],
             joints: Vec::new(),
@@ -102,6 +106,7 @@ impl Builder {
             signals: Signals::default(),
             parameters: Vec::new(),
             pool: Pool::default(),
+            contact: ContactSettings::default(),
             run: RunSettings::default(),
             start,
         };
@@ -140,6 +145,8 @@ impl Builder {
             frame_rot: principal.inverse(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         self.push(
             body,
@@ -171,6 +178,8 @@ impl Builder {
             frame_rot: Quat::identity(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         self.push(body, position, Quat::identity(), velocity, Vec3::zeros())
     }
@@ -184,6 +193,28 @@ impl Builder {
         start.s_dot.push(s_dot);
         start.omega.push(omega);
         id
+    }
+
+    /// Sets what the model is, for people.
+    pub fn description(&mut self, description: &str) {
+        description.clone_into(&mut self.model.description);
+    }
+
+    /// Sets materials and collision filters.
+    pub fn contact(&mut self, contact: ContactSettings) {
+        self.model.contact = contact;
+    }
+
+    /// Sets how a body takes part in contact, and its colour.
+    pub fn body_contact(&mut self, body: BodyId, contact: BodyContact, color: Option<[f64; 3]>) {
+        let body = &mut self.model.bodies[body.index()];
+        body.contact = contact;
+        body.color = color;
+    }
+
+    /// Gives a body its mass properties with parameters as symbols.
+    pub fn symbolic(&mut self, body: BodyId, symbolic: SymbolicInertia) {
+        self.model.bodies[body.index()].symbolic = Some(symbolic);
     }
 
     /// Gives a body its shapes (looks and contact; mass and inertia are already in).

@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod builder;
+pub mod contact;
 pub mod diagnostic;
 pub mod equation;
 pub mod force;
