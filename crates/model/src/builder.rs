@@ -5,7 +5,7 @@ use gelenk_expr::Pool;
 use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
 use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
-use crate::joint::{Joint, JointFrame, JointId, JointKind, MAX_COORDINATES};
+use crate::joint::{Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES};
 use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
 use crate::model::{Marker, Model, Parameter};
 use crate::rows::{CoordinateTie, RowBlock, RowKind};
@@ -295,13 +295,24 @@ impl Builder {
             kind,
             tolerance,
             first_coordinate,
+            properties: JointProperties::default(),
         });
         self.rows(name, RowKind::Joint(id), bodies.to_vec(), n_rows, tolerance);
         id
     }
 
+    /// Sets end stops, friction and strength of a joint.
+    pub fn joint_properties(&mut self, joint: JointId, properties: JointProperties) {
+        self.model.joints[joint.index()].properties = properties;
+    }
+
     /// Adds a condition on joint coordinates.
     pub fn tie(&mut self, name: &str, tie: CoordinateTie) {
+        self.tie_within(name, tie, None);
+    }
+
+    /// Adds a condition on joint coordinates with a tolerance of its own, rad or m.
+    pub fn tie_within(&mut self, name: &str, tie: CoordinateTie, tolerance: Option<f64>) {
         let mut bodies = Vec::new();
         for (joint, _, _) in &tie.terms {
             for body in self.model.joints[joint.index()].bodies {
@@ -310,7 +321,7 @@ impl Builder {
                 }
             }
         }
-        self.rows(name, RowKind::Tie(tie), bodies, 1, None);
+        self.rows(name, RowKind::Tie(tie), bodies, 1, tolerance);
     }
 
     /// Adds an equation.

@@ -91,7 +91,9 @@ impl ContactSettings {
             return *values;
         }
         let of = |id: Option<MaterialId>| {
-            id.and_then(|id| self.materials.get(id.0 as usize)).map(|m| m.values).unwrap_or_default()
+            id.and_then(|id| self.materials.get(id.0 as usize))
+                .map(|m| m.values)
+                .unwrap_or_default()
         };
         let (a, b) = (of(a), of(b));
         ContactValues {

@@ -4,7 +4,8 @@ use gelenk_expr::Expr;
 
 use super::context::{Context, Site};
 use super::expand::{Element, Flat};
-use super::inertia::MASSES;
+use super::frame::Frame;
+use super::inertia::{MASSES, MassProperties};
 use super::names::Kind;
 use super::shapes::Built;
 use super::sources::Sources;
@@ -24,25 +25,27 @@ impl<'a> Context<'a> {
         self.body_ids = vec![None; self.names.list(Kind::Body).len()];
         self.marker_ids = vec![None; self.names.list(Kind::Marker).len()];
         for body in &flat.bodies {
-            self.body_ids[body.index] = self.body(body, sources);
+            self.body_ids[body.index] = Some(self.body(body, sources));
         }
         for point in &flat.points {
-            self.body_ids[point.index] = self.point(point);
+            self.body_ids[point.index] = Some(self.point(point));
         }
         for marker in &flat.markers {
             self.marker_ids[marker.index] = self.marker(marker);
         }
     }
 
-    fn body(&mut self, body: &Element<'a, BodySpec>, sources: &Sources) -> Option<BodyId> {
+    fn body(&mut self, body: &Element<'a, BodySpec>, sources: &Sources) -> BodyId {
         let spec = body.spec;
         let fixed = spec.keys.fixed.unwrap_or(false);
-        let frame = self.frame(&body.site("body"), spec.keys.position.as_ref(), spec.rotation.as_ref());
+        let frame =
+            self.frame(&body.site("body"), spec.keys.position.as_ref(), spec.rotation.as_ref());
         let velocity = self.start_velocity(body, &spec.keys);
         let site = body.site("angular_velocity");
         let angular_velocity = self.start_vector(&site, spec.angular_velocity.as_ref());
         let (contact, color) = self.body_contact(body);
-        let needs_mass = !fixed && !(spec.mass.is_some() && spec.inertia.is_some());
+        let complete = spec.mass.is_some() && spec.inertia.is_some();
+        let needs_mass = !fixed && !complete;
         let specs: Vec<&ShapeSpec> = spec.shape.iter().chain(&spec.shapes).collect();
         let mut shapes: Vec<(Built, &ShapeSpec)> = Vec::with_capacity(specs.len());
         let mut densities: Vec<Option<Expr>> = Vec::new();
@@ -60,12 +63,12 @@ impl<'a> Context<'a> {
                 None => good = false,
             }
         }
-        if !good {
-            return None;
-        }
         let density = |i: usize| densities.get(i).copied().flatten();
-        let properties = self.mass_properties(body, &shapes, &density);
-        let (frame, properties) = (frame?, properties?);
+        let properties = if good { self.mass_properties(body, &shapes, &density) } else { None };
+        // What could not be read was reported; a stand-in lets the checks go on.
+        let properties = properties.unwrap_or_else(MassProperties::stand_in);
+        self.misplaced.push(frame.is_none());
+        let frame = frame.unwrap_or_else(Frame::identity);
         let outer = self.scopes[body.scope.0].frame.clone();
         let placed = outer.compose(&mut self.pool, &frame);
         let def = BodyDef {
@@ -75,23 +78,30 @@ impl<'a> Context<'a> {
             center_of_mass: properties.center_of_mass,
             position: placed.position,
             rotation: placed.rotation,
-            velocity: outer.rotation * velocity?,
-            angular_velocity: outer.rotation * angular_velocity?,
+            velocity: outer.rotation * velocity.unwrap_or_default(),
+            angular_velocity: outer.rotation * angular_velocity.unwrap_or_default(),
             fixed,
         };
         if fixed && (def.velocity != Vec3::zeros() || def.angular_velocity != Vec3::zeros()) {
             let message = "a fixed body does not move, but a velocity is given";
-            self.error("fixed-moves", &body.site("velocity"), spec.span, message, "remove one of the two");
+            self.error(
+                "fixed-moves",
+                &body.site("velocity"),
+                spec.span,
+                message,
+                "remove one of the two",
+            );
         }
         let id = self.builder.body(&def);
         self.builder.symbolic(id, properties.symbolic);
         self.builder.shapes(id, shapes.into_iter().map(|(built, _)| built.shape).collect());
         self.builder.body_contact(id, contact, color);
-        self.body_frames.push((id, placed));
-        Some(id)
+        debug_assert_eq!(id.index(), self.body_frames.len(), "frames follow bodies");
+        self.body_frames.push(placed);
+        id
     }
 
-    fn point(&mut self, point: &Element<'a, PointSpec>) -> Option<BodyId> {
+    fn point(&mut self, point: &Element<'a, PointSpec>) -> BodyId {
         let spec = point.spec;
         let fixed = spec.keys.fixed.unwrap_or(false);
         let frame = self.frame(&point.site("point"), spec.keys.position.as_ref(), None);
@@ -106,21 +116,22 @@ impl<'a> Context<'a> {
                 None
             }
         };
-        let (frame, velocity, mass) = (frame?, velocity?, mass?);
+        self.misplaced.push(frame.is_none());
+        let frame = frame.unwrap_or_else(Frame::identity);
+        let velocity = velocity.unwrap_or_default();
+        let mass = mass.unwrap_or(Expr::ONE);
         let outer = self.scopes[point.scope.0].frame.clone();
         let placed = outer.compose(&mut self.pool, &frame);
         let value = self.evaluate(mass);
         let velocity = outer.rotation * velocity;
         debug_assert!(fixed || MASSES.contains(&value), "checked when it was read");
         let id = self.builder.point(&point.name, value, placed.position, velocity, fixed);
-        let symbolic = SymbolicInertia {
-            mass,
-            center_of_mass: [Expr::ZERO; 3],
-            inertia: [Expr::ZERO; 6],
-        };
+        let symbolic =
+            SymbolicInertia { mass, center_of_mass: [Expr::ZERO; 3], inertia: [Expr::ZERO; 6] };
         self.builder.symbolic(id, symbolic);
-        self.body_frames.push((id, placed));
-        Some(id)
+        debug_assert_eq!(id.index(), self.body_frames.len(), "frames follow bodies");
+        self.body_frames.push(placed);
+        id
     }
 
     fn marker(&mut self, marker: &Element<'a, MarkerSpec>) -> Option<usize> {
@@ -261,4 +272,3 @@ fn color_from_text(text: &str) -> Option<[f64; 3]> {
     };
     Some([16, 8, 0].map(|shift| f64::from(bits >> shift & 0xff) / 255.0))
 }
-

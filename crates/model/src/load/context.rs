@@ -1,14 +1,27 @@
 //! What the steps of loading share, and how they turn texts into numbers and expressions.
 
+use std::sync::Arc;
+
 use gelenk_expr::{Expr, ParseOptions, Pool};
 use rustc_hash::FxHashMap;
 
-use super::LoadOptions;
+use super::files::Folder;
+use super::frame::Frame;
 use super::names::Names;
 use super::scope::{Bound, Scope, ScopeId};
+use super::{LoadOptions, Overrides};
+use crate::body::BodyId;
+use crate::builder::Builder;
+use crate::contact::ContactSettings;
+use crate::description::Description;
 use crate::diagnostic::Diagnostic;
+use crate::joint::JointId;
 use crate::math::Vec3;
-use crate::source::Span;
+use crate::mesh::TriMesh;
+use crate::model::Parameter;
+use crate::rows::CoordinateTie;
+use crate::signal::StateRef;
+use crate::source::{FileId, Span};
 use crate::spec::{Report, Scalar, ScalarSource, Text, did_you_mean};
 
 /// The model while it is being loaded.
@@ -20,8 +33,38 @@ pub(crate) struct Context<'a> {
     pub(crate) values: FxHashMap<Expr, f64>,
     pub(crate) scopes: Vec<Scope<'a>>,
     pub(crate) names: Names,
-    /// Names of elements that were given but could not be used.
-    pub(crate) failed_names: Vec<String>,
+    pub(crate) builder: Builder,
+    pub(crate) description: Description,
+    pub(crate) folder: Option<Folder>,
+    /// Parameters with symbols of their own, in the order of their values' dependence.
+    pub(crate) parameters: Vec<Parameter>,
+    /// Where they were given.
+    pub(crate) parameter_spans: FxHashMap<String, Span>,
+    /// Values from the command line, and whether a parameter took them.
+    pub(crate) overrides: Overrides,
+    /// Bodies, joints and markers by the number of their name; `None` if they could not be built.
+    pub(crate) body_ids: Vec<Option<BodyId>>,
+    pub(crate) joint_ids: Vec<Option<JointId>>,
+    pub(crate) marker_ids: Vec<Option<usize>>,
+    /// Bodies whose placement could not be read, so that nothing can be said of it. (n_bodies)
+    pub(crate) misplaced: Vec<bool>,
+    /// File frames of the bodies in the world at the start. (n_bodies)
+    pub(crate) body_frames: Vec<Frame>,
+    /// What the symbols of the state mean.
+    pub(crate) states: FxHashMap<Expr, StateRef>,
+    /// Expressions over time and state that forces use.
+    pub(crate) signals: Vec<Expr>,
+    /// Prescribed motions; their rows come after all joints'.
+    pub(crate) ties: Vec<(String, CoordinateTie)>,
+    pub(crate) contact: ContactSettings,
+    /// Densities of the materials.
+    pub(crate) material_densities: Vec<Option<Expr>>,
+    /// The first body that asks for contact.
+    pub(crate) first_collider: Option<(Span, String)>,
+    /// Meshes by the text that names them; `None` if they cannot be used.
+    pub(crate) meshes: FxHashMap<(FileId, String), Option<Arc<TriMesh>>>,
+    /// Names and hashes of the mesh files.
+    pub(crate) mesh_digests: Vec<(String, String)>,
 }
 
 /// Which names an expression may use besides parameters.
@@ -59,6 +102,42 @@ impl<'s> Site<'s> {
 }
 
 impl<'a> Context<'a> {
+    pub(crate) fn new(
+        options: &'a LoadOptions,
+        report: Report,
+        name: &str,
+        overrides: Overrides,
+        folder: Option<Folder>,
+    ) -> Self {
+        Context {
+            options,
+            report,
+            pool: Pool::new(),
+            values: FxHashMap::default(),
+            scopes: Vec::new(),
+            names: Names::default(),
+            builder: Builder::new(name),
+            description: Description::default(),
+            folder,
+            parameters: Vec::new(),
+            parameter_spans: FxHashMap::default(),
+            overrides,
+            body_ids: Vec::new(),
+            joint_ids: Vec::new(),
+            marker_ids: Vec::new(),
+            misplaced: vec![false],
+            body_frames: vec![Frame::identity()],
+            states: FxHashMap::default(),
+            signals: Vec::new(),
+            ties: Vec::new(),
+            contact: ContactSettings::default(),
+            material_densities: Vec::new(),
+            first_collider: None,
+            meshes: FxHashMap::default(),
+            mesh_digests: Vec::new(),
+        }
+    }
+
     /// Adds a diagnostic at a place.
     pub(crate) fn push(&mut self, span: Span, diagnostic: Diagnostic) {
         self.report.push(Some(span), diagnostic);
@@ -147,7 +226,7 @@ impl<'a> Context<'a> {
                 return None;
             }
         };
-        self.resolve(site, text, parsed, allowed)
+        self.resolve(site, text, &parsed, allowed)
     }
 
     /// Reports a text that is no expression.
@@ -168,7 +247,7 @@ impl<'a> Context<'a> {
         &mut self,
         site: &Site<'_>,
         text: &Text,
-        parsed: gelenk_expr::Parsed,
+        parsed: &gelenk_expr::Parsed,
         allowed: Allowed,
     ) -> Option<Expr> {
         let mut replacements: Vec<(Expr, Expr)> = Vec::new();
@@ -235,9 +314,9 @@ impl<'a> Context<'a> {
     pub(crate) fn evaluate(&self, expr: Expr) -> f64 {
         match self.pool.as_f64(expr) {
             Some(value) => value,
-            None => self.pool.eval(expr, |symbol| {
-                self.values.get(&symbol).copied().unwrap_or(f64::NAN)
-            }),
+            None => {
+                self.pool.eval(expr, |symbol| self.values.get(&symbol).copied().unwrap_or(f64::NAN))
+            }
         }
     }
 
@@ -247,7 +326,7 @@ impl<'a> Context<'a> {
         self.finite(site, text.span, expr)
     }
 
-    fn finite(&mut self, site: &Site<'_>, span: Span, expr: Expr) -> Option<f64> {
+    pub(crate) fn finite(&mut self, site: &Site<'_>, span: Span, expr: Expr) -> Option<f64> {
         let value = self.evaluate(expr);
         if value.is_finite() {
             return Some(value);

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::context::{Allowed, Context, Site};
+use super::context::{Context, Site};
 use super::frame::Frame;
 use super::names::Kind;
 use super::parameters::fault_of_parameter;
@@ -10,8 +10,8 @@ use super::scope::{Bound, Scope, ScopeId};
 use super::sources::Sources;
 use crate::source::Span;
 use crate::spec::tables::{
-    BodySpec, ConstraintSpec, ContactSpec, Contents, DamperSpec, ForceSpec, GearSpec, IgnoreSpec,
-    InstanceSpec, JointSpec, MarkerSpec, MaterialSpec, PointSpec, SpringSpec,
+    BodySpec, ConstraintSpec, ContactSpec, Contents, DamperSpec, DragSpec, ForceSpec, GearSpec,
+    IgnoreSpec, InstanceSpec, JointSpec, MarkerSpec, MaterialSpec, PointSpec, SpringSpec,
 };
 use crate::spec::{Scalar, Text, did_you_mean};
 
@@ -45,6 +45,7 @@ pub(crate) struct Flat<'a> {
     pub(crate) springs: Vec<Element<'a, SpringSpec>>,
     pub(crate) dampers: Vec<Element<'a, DamperSpec>>,
     pub(crate) forces: Vec<Element<'a, ForceSpec>>,
+    pub(crate) drags: Vec<Element<'a, DragSpec>>,
     pub(crate) constraints: Vec<Element<'a, ConstraintSpec>>,
     pub(crate) materials: Vec<Element<'a, MaterialSpec>>,
     pub(crate) contacts: Vec<Element<'a, ContactSpec>>,
@@ -70,7 +71,7 @@ impl<'a> Context<'a> {
             instance: None,
         });
         self.bind_parameters(ScopeId::ROOT, &FxHashMap::default(), false);
-        let mut way = vec![contents as *const Contents];
+        let mut way = vec![contents];
         self.expand_scope(&mut flat, ScopeId::ROOT, sources, &mut way);
         flat
     }
@@ -80,64 +81,40 @@ impl<'a> Context<'a> {
         flat: &mut Flat<'a>,
         scope: ScopeId,
         sources: &'a Sources,
-        way: &mut Vec<*const Contents>,
+        way: &mut Vec<&'a Contents>,
     ) {
         let contents = self.scopes[scope.0].contents;
         macro_rules! add {
-            ($list:ident, $key:ident, $kind:expr, $word:literal) => {
-                for spec in &contents.$key {
-                    let name = &spec.name;
-                    if self.room(flat, spec.span, $word)
-                        && let Some(element) = self.element(scope, spec, name, $kind, $word)
-                    {
-                        flat.$list.push(element);
+            ($list:ident, $key:ident, $name:ident $(. $rest:ident)?, $kind:expr, $word:literal) => {
+                for (i, spec) in contents.$key.iter().enumerate() {
+                    if self.room(flat, spec.span, $word) {
+                        let name = &spec.$name$(.$rest)?;
+                        flat.$list.push(self.element(scope, spec, name, i, $kind, $word));
                     }
                 }
             };
         }
-        for spec in &contents.body {
-            if self.room(flat, spec.span, "body")
-                && let Some(e) = self.element(scope, spec, &spec.keys.name, Kind::Body, "body")
-            {
-                flat.bodies.push(e);
-            }
+        macro_rules! add_numbered {
+            ($list:ident, $key:ident, $word:literal) => {
+                for spec in &contents.$key {
+                    if self.room(flat, spec.span, $word) {
+                        let name = spec.name.as_ref();
+                        flat.$list.push(self.numbered(scope, spec, name, spec.span, $word));
+                    }
+                }
+            };
         }
-        for spec in &contents.point {
-            if self.room(flat, spec.span, "point")
-                && let Some(e) = self.element(scope, spec, &spec.keys.name, Kind::Body, "point")
-            {
-                flat.points.push(e);
-            }
-        }
-        add!(materials, material, Kind::Material, "material");
-        add!(markers, marker, Kind::Marker, "marker");
-        add!(joints, joint, Kind::Joint, "joint");
-        add!(gears, gear, Kind::Condition, "gear");
-        add!(constraints, constraint, Kind::Condition, "constraint");
-        for spec in &contents.spring {
-            let name = spec.name.as_ref();
-            if self.room(flat, spec.span, "spring")
-                && let Some(e) = self.numbered(scope, spec, name, spec.span, "spring")
-            {
-                flat.springs.push(e);
-            }
-        }
-        for spec in &contents.damper {
-            let name = spec.name.as_ref();
-            if self.room(flat, spec.span, "damper")
-                && let Some(e) = self.numbered(scope, spec, name, spec.span, "damper")
-            {
-                flat.dampers.push(e);
-            }
-        }
-        for spec in &contents.force {
-            let name = spec.name.as_ref();
-            if self.room(flat, spec.span, "force")
-                && let Some(e) = self.numbered(scope, spec, name, spec.span, "force")
-            {
-                flat.forces.push(e);
-            }
-        }
+        add!(bodies, body, keys.name, Kind::Body, "body");
+        add!(points, point, keys.name, Kind::Body, "point");
+        add!(materials, material, name, Kind::Material, "material");
+        add!(markers, marker, name, Kind::Marker, "marker");
+        add!(joints, joint, name, Kind::Joint, "joint");
+        add!(gears, gear, name, Kind::Condition, "gear");
+        add!(constraints, constraint, name, Kind::Condition, "constraint");
+        add_numbered!(springs, spring, "spring");
+        add_numbered!(dampers, damper, "damper");
+        add_numbered!(drags, drag, "drag");
+        add_numbered!(forces, force, "force");
         for (i, spec) in contents.contact.iter().enumerate() {
             let name = format!("{}", i + 1);
             let label = format!("contact number {name}");
@@ -163,16 +140,19 @@ impl<'a> Context<'a> {
         scope: ScopeId,
         spec: &'a T,
         name: &Text,
+        i: usize,
         kind: Kind,
         word: &str,
-    ) -> Option<Element<'a, T>> {
-        let Some(full) = self.declare(kind, word, scope, name) else {
-            self.failed_names.push(name.text.clone());
-            return None;
+    ) -> Element<'a, T> {
+        let (full, index) = self.declare(kind, word, scope, name);
+        let label = if name.poisoned {
+            format!("{word} number {}", i + 1)
+        } else if full.contains('#') {
+            format!("{word} `{}`", name.text)
+        } else {
+            format!("{word} `{full}`")
         };
-        let index = self.names.get(kind, &full)?.index;
-        let label = format!("{word} `{full}`");
-        Some(Element { scope, spec, name: full, label, index })
+        Element { scope, spec, name: full, label, index }
     }
 
     fn numbered<T>(
@@ -182,11 +162,10 @@ impl<'a> Context<'a> {
         name: Option<&Text>,
         span: Span,
         word: &str,
-    ) -> Option<Element<'a, T>> {
-        let full = self.declare_or_number(Kind::Force, word, scope, name, span)?;
-        let index = self.names.get(Kind::Force, &full)?.index;
+    ) -> Element<'a, T> {
+        let (full, index) = self.declare_or_number(Kind::Force, word, scope, name, span);
         let label = format!("{word} `{full}`");
-        Some(Element { scope, spec, name: full, label, index })
+        Element { scope, spec, name: full, label, index }
     }
 
     /// Counts an element; reports the first one beyond a limit.
@@ -219,11 +198,11 @@ impl<'a> Context<'a> {
         spec: &'a InstanceSpec,
         label: &str,
         sources: &'a Sources,
-        way: &mut Vec<*const Contents>,
+        way: &mut Vec<&'a Contents>,
     ) {
         let site = Site::new(outer, label, "instance");
         let Some(contents) = self.part_contents(&site, spec, sources) else { return };
-        if way.contains(&(contents as *const Contents)) {
+        if way.iter().any(|outer| std::ptr::eq(*outer, contents)) {
             let message = "the part contains itself";
             let help = "remove this instance, or the one further out that leads back here";
             self.error("part-cycle", &site, spec.span, message, help);
@@ -272,7 +251,16 @@ impl<'a> Context<'a> {
                 frame,
                 instance: Some(spec.span),
             });
-            self.open_instance(flat, around, spec, contents, label, indexed && shared_prefix, sources, way);
+            self.open_instance(
+                flat,
+                around,
+                spec,
+                contents,
+                label,
+                indexed && shared_prefix,
+                sources,
+                way,
+            );
         }
         way.pop();
     }
@@ -286,7 +274,7 @@ impl<'a> Context<'a> {
         label: &str,
         inline: bool,
         sources: &'a Sources,
-        way: &mut Vec<*const Contents>,
+        way: &mut Vec<&'a Contents>,
     ) {
         let site = Site::new(around, label, "instance");
         let prefix = match &spec.prefix {
@@ -297,10 +285,11 @@ impl<'a> Context<'a> {
         let mut given: FxHashMap<&'a str, Bound> = FxHashMap::default();
         for (name, value) in &spec.parameters.0 {
             let quantity = self.quantity(&site.on(&name.text), value);
-            let bound = quantity.map_or(
-                Bound { expr: gelenk_expr::Expr::ZERO, value: None },
-                |q| Bound { expr: q.expr, value: Some(q.value) },
-            );
+            let bound =
+                quantity.map_or(Bound { expr: gelenk_expr::Expr::ZERO, value: None }, |q| Bound {
+                    expr: q.expr,
+                    value: Some(q.value),
+                });
             given.insert(&name.text, bound);
         }
         let (Some(prefix), Some(frame)) = (prefix, frame) else { return };
@@ -406,10 +395,5 @@ impl<'a> Context<'a> {
         #[expect(clippy::cast_possible_truncation, reason = "below 1e15")]
         let whole = rounded as i64;
         Some(whole)
-    }
-
-    /// A number that may depend on time.
-    pub(crate) fn time_expr(&mut self, site: &Site<'_>, scalar: &Scalar) -> Option<gelenk_expr::Expr> {
-        self.scalar_expr(site, scalar, Allowed::Time)
     }
 }

@@ -76,7 +76,7 @@ impl Folder {
         };
         let name = below.display().to_string().replace('\\', "/");
         let bytes = read_regular(&path, relative, most_bytes)?;
-        Ok(Opened { name, path, bytes })
+        Ok(Opened { path, name, bytes })
     }
 }
 
@@ -86,7 +86,8 @@ pub(crate) fn read_regular(
     shown: &str,
     most_bytes: u64,
 ) -> Result<Vec<u8>, FileFault> {
-    let irregular = || FileFault::new("not-a-file", format!("`{shown}` is not a regular file"), None);
+    let irregular =
+        || FileFault::new("not-a-file", format!("`{shown}` is not a regular file"), None);
     // Looked at before opening, since opening a pipe would wait for its other end; and again after, for a swap.
     let about = path.metadata().map_err(|error| unreadable(&shown, &error))?;
     if !about.is_file() {

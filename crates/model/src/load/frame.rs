@@ -114,7 +114,8 @@ pub(crate) fn quaternion(pool: &mut Pool, [w, x, y, z]: [Expr; 4]) -> [[Expr; 3]
         [entry([x, y], [w, z], plus), Expr::ZERO, entry([y, z], [w, x], minus)],
         [entry([x, z], [w, y], minus), entry([y, z], [w, x], plus), Expr::ZERO],
     ];
-    let diagonal = [entry([y, y], [z, z], plus), entry([x, x], [z, z], plus), entry([x, x], [y, y], plus)];
+    let diagonal =
+        [entry([y, y], [z, z], plus), entry([x, x], [z, z], plus), entry([x, x], [y, y], plus)];
     let mut r = off;
     for i in 0..3 {
         r[i][i] = pool.sub(Expr::ONE, diagonal[i]);

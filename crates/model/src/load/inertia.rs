@@ -23,6 +23,23 @@ pub(crate) struct MassProperties {
     pub(crate) symbolic: SymbolicInertia,
 }
 
+impl MassProperties {
+    /// Those of some body, for one whose own could not be read.
+    pub(crate) fn stand_in() -> Self {
+        let symbolic = SymbolicInertia {
+            mass: Expr::ONE,
+            center_of_mass: [Expr::ZERO; 3],
+            inertia: [Expr::ONE, Expr::ONE, Expr::ONE, Expr::ZERO, Expr::ZERO, Expr::ZERO],
+        };
+        MassProperties {
+            mass: 1.0,
+            center_of_mass: Vec3::zeros(),
+            inertia: Mat3::identity(),
+            symbolic,
+        }
+    }
+}
+
 /// Where a shape's mass comes from.
 enum Share {
     /// Its own mass.
@@ -66,7 +83,7 @@ impl Context<'_> {
             None => None,
         };
         let from_shapes = if has_solids && !(spec.inertia.is_some() && given.is_some()) {
-            Some(self.from_shapes(body, shapes, given, material_density, fixed)?)
+            Some(self.sum_of_shapes(body, shapes, given, material_density, fixed)?)
         } else {
             None
         };
@@ -101,7 +118,8 @@ impl Context<'_> {
             (None, None) if fixed => [Expr::ZERO; 6],
             (None, None) => {
                 let message = "the body has a mass but no moments of inertia";
-                let help = "give a `shape` or `inertia`; or make it a `[[point]]`, which does not turn";
+                let help =
+                    "give a `shape` or `inertia`; or make it a `[[point]]`, which does not turn";
                 self.error("no-inertia", &site, spec.span, message, help);
                 return None;
             }
@@ -132,7 +150,7 @@ impl Context<'_> {
 
     /// Mass, centre and inertia of all shapes together (parallel axes):
     /// Θ = Σ m_i (θ_i + d_i² E − d_i d_iᵀ), d_i = c_i − c.
-    fn from_shapes(
+    fn sum_of_shapes(
         &mut self,
         body: &Element<'_, BodySpec>,
         shapes: &[(Built, &crate::spec::tables::ShapeSpec)],
@@ -159,7 +177,9 @@ impl Context<'_> {
                     self.error("mass-twice", &site, density.span, message, "remove one of the two");
                     return None;
                 }
-                (Some(mass), None) => Some(self.mass(&site.on("mass of the shape"), mass, fixed)?),
+                (Some(mass), None) => {
+                    Some(self.mass(&site.on("mass of the shape"), mass, fixed)?)
+                }
                 (None, Some(own)) => {
                     let own = self.density(&site, own)?;
                     Some(self.mass_of_volume(&site, spec.span, own, solid)?)
@@ -261,7 +281,8 @@ impl Context<'_> {
     pub(crate) fn density(&mut self, site: &Site<'_>, scalar: &Scalar) -> Option<Expr> {
         let density = self.quantity(&site.on("density"), scalar)?;
         if density.value <= 0.0 {
-            let message = format!("the density is {} kg/m³, but a density is positive", density.value);
+            let message =
+                format!("the density is {} kg/m³, but a density is positive", density.value);
             self.error("not-positive", site, scalar.span, message, "steel has 7850, water 1000");
             return None;
         }
@@ -315,7 +336,12 @@ impl Context<'_> {
                 .unwrap_or((0, 1));
             let message = format!(
                 "the inertia tensor is not symmetric: row {} column {} is {}, row {} column {} is {}",
-                i + 1, j + 1, value[(i, j)], j + 1, i + 1, value[(j, i)],
+                i + 1,
+                j + 1,
+                value[(i, j)],
+                j + 1,
+                i + 1,
+                value[(j, i)],
             );
             let mean = f64::midpoint(value[(i, j)], value[(j, i)]);
             let help = format!("write the same value in both places, such as {mean}");
@@ -338,7 +364,8 @@ impl Context<'_> {
         let shown = format!("{low}, {mid}, {high} kg m²");
         if high <= 0.0 || low < -1e-12 * high {
             let message = format!("a principal moment of inertia is not positive: {shown}");
-            let help = "moments of inertia are sums of mass times distance squared; check signs and units";
+            let help =
+                "moments of inertia are sums of mass times distance squared; check signs and units";
             self.error("bad-inertia", site, span, message, help);
             return false;
         }
@@ -362,7 +389,10 @@ impl Context<'_> {
                     fixed.x, fixed.y, fixed.z
                 )
             } else {
-                format!("the largest may be at most {}; check the axes and the centre of mass", low + mid)
+                format!(
+                    "the largest may be at most {}; check the axes and the centre of mass",
+                    low + mid
+                )
             };
             self.error("bad-inertia", site, span, message, help);
             return false;

@@ -129,9 +129,6 @@ impl<'a> Context<'a> {
         if let Some(declared) = self.find(Kind::Body, site.scope, &local) {
             return self.body_ids.get(declared.index).copied().flatten().map(Party::Body);
         }
-        if self.failed_names.contains(&local) {
-            return None;
-        }
         let bodies = self.names.list(Kind::Body).iter();
         let known: Vec<&str> = bodies.chain(&self.contact.groups).map(String::as_str).collect();
         let help = did_you_mean(&local, known)

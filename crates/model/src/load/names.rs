@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::spec::{Text, did_you_mean};
 
 /// Kinds of elements that have names of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// Bodies and points.
     Body,
@@ -54,6 +54,8 @@ pub(crate) struct Names {
     tables: [FxHashMap<String, Declared>; Kind::N],
     /// The same in the order of the files, for suggestions.
     lists: [Vec<String>; Kind::N],
+    /// How many elements without a name there are of each stem.
+    numbers: FxHashMap<(Kind, String), usize>,
 }
 
 impl Names {
@@ -64,32 +66,48 @@ impl Names {
     pub(crate) fn list(&self, kind: Kind) -> &[String] {
         &self.lists[kind as usize]
     }
+
+    fn add(&mut self, kind: Kind, name: &str, span: Span, instance: Option<Span>) -> usize {
+        let list = &mut self.lists[kind as usize];
+        let index = list.len();
+        list.push(name.to_owned());
+        self.tables[kind as usize].insert(name.to_owned(), Declared { index, span, instance });
+        index
+    }
+
+    /// A number not yet given to elements called `stem`1, `stem`2, ...
+    fn next_number(&mut self, kind: Kind, stem: &str) -> usize {
+        let next = self.numbers.entry((kind, stem.to_owned())).or_insert(0);
+        *next += 1;
+        *next
+    }
 }
 
 /// Longest name, in bytes.
 const LONGEST: usize = 200;
 
-impl<'a> Context<'a> {
-    /// Gives an element its name; a bad or second one is reported.
+impl Context<'_> {
+    /// Gives an element its name. A bad or second name is reported, and the element gets a stand-in, so that its other
+    /// faults are found too.
     pub(crate) fn declare(
         &mut self,
         kind: Kind,
         word: &str,
         scope: ScopeId,
         text: &Text,
-    ) -> Option<String> {
-        let name = self.full_name(word, scope, text)?;
+    ) -> (String, usize) {
+        let Some(name) = self.full_name(word, scope, text) else {
+            return self.stand_in(kind, text);
+        };
         let element = format!("{word} `{name}`");
         if let Some(help) = fault_of_name(&name) {
             let fault = Diagnostic::error("bad-name", format!("`{name}` cannot be a name"));
-            self.push(text.span, fault.element(element).help(help));
-            return None;
-        }
-        if kind == Kind::Body && name == "world" {
+            self.push(text.span, fault.element(&element).help(help));
+        } else if kind == Kind::Body && name == "world" {
             let fault = Diagnostic::error("bad-name", "`world` is the name of the ground");
             let help = "choose another name; `world` is fixed in space and always there";
             self.push(text.span, fault.element(element).help(help));
-            return None;
+            return self.stand_in(kind, text);
         }
         let instance = self.scopes[scope.0].instance;
         if let Some(first) = self.names.get(kind, &name) {
@@ -108,13 +126,17 @@ impl<'a> Context<'a> {
                     .help("rename one of the two");
             }
             self.push(text.span, fault);
-            return None;
+            return self.stand_in(kind, text);
         }
-        let list = &mut self.names.lists[kind as usize];
-        let declared = Declared { index: list.len(), span: text.span, instance };
-        list.push(name.clone());
-        self.names.tables[kind as usize].insert(name.clone(), declared);
-        Some(name)
+        let index = self.names.add(kind, &name, text.span, instance);
+        (name, index)
+    }
+
+    /// A name that nothing else can have.
+    fn stand_in(&mut self, kind: Kind, text: &Text) -> (String, usize) {
+        let name = format!("{}#{}", text.text, self.names.list(kind).len() + 1);
+        let index = self.names.add(kind, &name, text.span, None);
+        (name, index)
     }
 
     /// A name for an element that may go without: `spring3`.
@@ -125,19 +147,18 @@ impl<'a> Context<'a> {
         scope: ScopeId,
         text: Option<&Text>,
         span: Span,
-    ) -> Option<String> {
+    ) -> (String, usize) {
         if let Some(text) = text {
             return self.declare(kind, word, scope, text);
         }
-        let prefix = &self.scopes[scope.0].prefix;
-        let name = (1..)
-            .map(|i| format!("{prefix}{word}{i}"))
-            .find(|name| self.names.get(kind, name).is_none())?;
-        let list = &mut self.names.lists[kind as usize];
-        let declared = Declared { index: list.len(), span, instance: None };
-        list.push(name.clone());
-        self.names.tables[kind as usize].insert(name.clone(), declared);
-        Some(name)
+        let prefix = self.scopes[scope.0].prefix.clone();
+        let mut number = self.names.next_number(kind, &format!("{prefix}{word}"));
+        while self.names.get(kind, &format!("{prefix}{word}{number}")).is_some() {
+            number += 1;
+        }
+        let name = format!("{prefix}{word}{number}");
+        let index = self.names.add(kind, &name, span, None);
+        (name, index)
     }
 
     /// Prefix and name, with what stands in braces worked out.
@@ -202,7 +223,21 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// The element that a text names; reported if there is none. `None` in the result's middle is the world.
+    /// The name at the end of all connections: `mount` becomes `torso`.
+    pub(crate) fn outer_name(&self, scope: ScopeId, local: &str) -> String {
+        let mut name = local.to_owned();
+        let mut scope = Some(scope);
+        while let Some(id) = scope {
+            let s = &self.scopes[id.0];
+            if let Some(outer) = s.connect.get(name.as_str()) {
+                name.clone_from(&outer.text);
+            }
+            scope = s.parent;
+        }
+        name
+    }
+
+    /// The element that a text names; reported if there is none.
     pub(crate) fn find_text(
         &mut self,
         kind: Kind,
@@ -211,7 +246,7 @@ impl<'a> Context<'a> {
     ) -> Option<Declared> {
         let local = self.fill(site, text)?;
         let found = self.find(kind, site.scope, &local);
-        if found.is_none() && !self.failed(&local) {
+        if found.is_none() {
             self.unknown(kind, site, text.span, &local);
         }
         found
@@ -233,11 +268,6 @@ impl<'a> Context<'a> {
             .unwrap_or_else(|| format!("declare it with `[[{word}]]`, or correct the name"));
         let message = format!("there is no {word} `{local}`");
         self.push(span, Diagnostic::error(code, message).element(site.element).help(help));
-    }
-
-    /// Whether an element of that name was given but could not be used, which was reported.
-    fn failed(&self, local: &str) -> bool {
-        self.failed_names.iter().any(|name| name == local)
     }
 }
 

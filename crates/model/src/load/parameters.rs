@@ -175,7 +175,7 @@ impl<'a> Context<'a> {
         let site = Site::new(item.scope, &element, "value");
         let quantity = match (&item.value.source, &item.parsed) {
             (ScalarSource::Expression(text), Some(parsed)) => {
-                let expr = self.resolve(&site, text, parsed.clone(), Allowed::Constant);
+                let expr = self.resolve(&site, text, parsed, Allowed::Constant);
                 expr.and_then(|expr| {
                     let value = self.finite(&site, item.value.span, expr)?;
                     Some((expr, value))

@@ -15,7 +15,8 @@ pub(crate) fn parse_file(report: &mut Report, file: FileId, limits: &Limits) -> 
     let text = report.sources.get(file)?.text.clone();
     if let Some(range) = too_deep(&text, limits.nesting) {
         let message = format!("values nest deeper than the limit of {}", limits.nesting);
-        let help = format!("flatten the value, or raise it with `--limit nesting={}`", 2 * limits.nesting);
+        let help =
+            format!("flatten the value, or raise it with `--limit nesting={}`", 2 * limits.nesting);
         let span = Span::new(file, range.clone());
         let mut fault = Diagnostic::error("limit-nesting", message).help(help);
         fault.element = element_at(&text, range.start);

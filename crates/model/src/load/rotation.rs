@@ -45,11 +45,7 @@ impl Context<'_> {
     }
 
     /// A direction; not zero.
-    pub(crate) fn direction(
-        &mut self,
-        site: &Site<'_>,
-        v: &Vec3Spec,
-    ) -> Option<([Expr; 3], Vec3)> {
+    pub(crate) fn direction(&mut self, site: &Site<'_>, v: &Vec3Spec) -> Option<([Expr; 3], Vec3)> {
         let (expr, value) = self.vector_quantity(site, v)?;
         // Scaled first, so that very long or short directions do not over- or underflow.
         let largest = value.amax();
@@ -148,7 +144,13 @@ impl Context<'_> {
             None => Some(([Expr::ZERO, Expr::ZERO, Expr::ONE], Vec3::z())),
         };
         let Some(to) = &table.to else {
-            self.error("missing-key", site, table.span, "key `to` is missing", "write { to = [1, 0, 0] }");
+            self.error(
+                "missing-key",
+                site,
+                table.span,
+                "key `to` is missing",
+                "write { to = [1, 0, 0] }",
+            );
             return None;
         };
         let to = self.direction(&site.on("to"), to);

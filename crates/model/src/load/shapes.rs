@@ -58,9 +58,7 @@ impl Context<'_> {
         let physical = spec.physical.unwrap_or(true);
         let raw = self.geometry(site, spec, sources, fixed, needs_mass && physical);
         let (frame, (geometry, solid)) = (frame?, raw?);
-        let solid = solid
-            .filter(|_| physical)
-            .map(|solid| self.placed(&frame, solid));
+        let solid = solid.filter(|_| physical).map(|solid| self.placed(&frame, solid));
         let shape = Shape {
             geometry,
             position: frame.position,
@@ -172,7 +170,10 @@ impl Context<'_> {
             let z = self.combination(&[(-1, 4, l.expr)]);
             let geometry = Geometry::Cone { radius: r.value, length: l.value };
             let center = [Expr::ZERO, Expr::ZERO, z];
-            return Some((geometry, Some((volume, false, center, diagonal([across, across, along])))));
+            return Some((
+                geometry,
+                Some((volume, false, center, diagonal([across, across, along]))),
+            ));
         }
         if let Some(rod) = &spec.rod {
             let l = self.length(&site.on("length"), &rod.length);
@@ -197,7 +198,8 @@ impl Context<'_> {
         if let Some(plane) = &spec.plane {
             let size = match &plane.size {
                 Some([x, y]) => {
-                    let (x, y) = (self.length(&site.on("size"), x), self.length(&site.on("size"), y));
+                    let (x, y) =
+                        (self.length(&site.on("size"), x), self.length(&site.on("size"), y));
                     [x?.value, y?.value]
                 }
                 None => [10.0, 10.0],
@@ -265,7 +267,13 @@ impl Context<'_> {
         let length = self.quantity(site, scalar)?;
         if length.value <= 0.0 {
             let message = format!("{} is {}, but a length is positive", site.what, length.value);
-            self.error("not-positive", site, scalar.span, message, "give a length above 0, in metres");
+            self.error(
+                "not-positive",
+                site,
+                scalar.span,
+                message,
+                "give a length above 0, in metres",
+            );
             return None;
         }
         if !(1e-9..=LONGEST).contains(&length.value) {
@@ -309,7 +317,13 @@ impl Context<'_> {
         let (scale, loaded) = (scale?, loaded?);
         if scale.iter().any(|s| *s == 0.0) {
             let message = "the scale is zero";
-            self.error("not-positive", site, spec.span, message, "use 0.001 for a mesh in millimetres");
+            self.error(
+                "not-positive",
+                site,
+                spec.span,
+                message,
+                "use 0.001 for a mesh in millimetres",
+            );
             return None;
         }
         let mut mesh = TriMesh::clone(&loaded);
@@ -361,7 +375,10 @@ impl Context<'_> {
         let place = |at: &crate::math::Vec3| format!("({:.4}, {:.4}, {:.4})", at.x, at.y, at.z);
         let message = match surface {
             Surface::Open { edges, at } => {
-                format!("the mesh `{file}` is not closed: {edges} open edges, one near {}", place(&at))
+                format!(
+                    "the mesh `{file}` is not closed: {edges} open edges, one near {}",
+                    place(&at)
+                )
             }
             Surface::Tangled { edges, at } => format!(
                 "the triangles of `{file}` do not agree on the outside: {edges} bad edges, one near {}",
@@ -369,7 +386,8 @@ impl Context<'_> {
             ),
             Surface::Closed => format!("the mesh `{file}` has no volume"),
         };
-        let help = "repair the mesh, or give the body `mass`, `center_of_mass` and `inertia` itself";
+        let help =
+            "repair the mesh, or give the body `mass`, `center_of_mass` and `inertia` itself";
         self.error("open-mesh", site, span, message, help);
     }
 

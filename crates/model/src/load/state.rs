@@ -12,15 +12,8 @@ use crate::source::Span;
 use crate::spec::{did_you_mean, nearest};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
-const BODY_WORDS: [&str; 7] = [
-    "position",
-    "velocity",
-    "angular_velocity",
-    "x_axis",
-    "y_axis",
-    "z_axis",
-    "center_of_mass",
-];
+const BODY_WORDS: [&str; 7] =
+    ["position", "velocity", "angular_velocity", "x_axis", "y_axis", "z_axis", "center_of_mass"];
 const POINT_WORDS: [&str; 2] = ["position", "velocity"];
 const KINDS: [&str; 4] = ["body", "point", "marker", "joint"];
 
@@ -53,13 +46,15 @@ impl Context<'_> {
         let (owner, owner_name) = self.owner(site, span, name, kind, element)?;
         let (meaning, path) = self.meaning_of(site, span, name, owner, rest)?;
         if allowed == Allowed::Time {
-            let message = format!("{} is a function of time only, but `{name}` is state", site.what);
+            let message =
+                format!("{} is a function of time only, but `{name}` is state", site.what);
             self.error("not-a-time-function", site, span, message, "use `t` and [parameters]");
             return None;
         }
         let is_position = matches!(meaning, StateRef::Position(..));
         if allowed == Allowed::Positions && !is_position {
-            let message = format!("`{name}` is not a position; an equation is over positions and `t`");
+            let message =
+                format!("`{name}` is not a position; an equation is over positions and `t`");
             let help = "use positions of points, bodies and markers, or axes of bodies";
             self.error("not-a-position", site, span, message, help);
             return None;
@@ -94,9 +89,6 @@ impl Context<'_> {
         };
         let found = order.into_iter().flatten().find_map(|k| find(k).map(|d| (k, d)));
         let Some((found_kind, declared)) = found else {
-            if self.failed_names.iter().any(|failed| failed == element) {
-                return None;
-            }
             if kind.is_none() {
                 self.unknown_dotted(site, span, name, element);
             } else if let Some(kind) = order[0] {

@@ -1,5 +1,6 @@
 //! Reading the TOML tree: every fault is written down, and reading goes on.
 
+use rustc_hash::FxHashSet;
 use toml::de::{DeTable, DeValue};
 
 use super::schema::Definitions;
@@ -20,6 +21,7 @@ pub(crate) struct Report {
     list: Vec<(Option<Span>, Diagnostic)>,
     n_errors: usize,
     left_out: usize,
+    seen: FxHashSet<(Span, String)>,
 }
 
 impl Report {
@@ -31,10 +33,15 @@ impl Report {
         if diagnostic.severity == Severity::Error {
             self.n_errors += 1;
         }
+        // A part that is used many times has its fault once.
+        if let Some(span) = span
+            && !self.seen.insert((span, diagnostic.message.clone()))
+        {
+            return;
+        }
         if self.list.len() >= MOST_FAULTS {
             self.left_out += 1;
-        } else if !self.list.iter().rev().take(20).any(|(_, d)| *d == diagnostic) {
-            // A part that is used many times has its fault once.
+        } else {
             self.list.push((span, diagnostic));
         }
     }
