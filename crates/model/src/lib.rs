@@ -1,10 +1,14 @@
 //! The Gelenk model: bodies, joints, forces, the file format and its diagnostics. Knows no engine.
 
+pub mod assemble;
 pub mod body;
 pub mod builder;
+pub mod check;
 pub mod equation;
 pub mod force;
+pub mod graph;
 pub mod joint;
+mod linear;
 pub mod math;
 pub mod model;
 pub mod rows;
@@ -14,8 +18,10 @@ pub mod shape;
 pub mod signal;
 pub mod state;
 
+pub use assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 pub use body::{Body, BodyId, BodyKind};
 pub use builder::{BodyDef, Builder};
+pub use check::{CheckOptions, CheckReport, check};
 pub use joint::{Joint, JointId, JointKind};
 pub use model::{Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};
