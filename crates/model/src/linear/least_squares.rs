@@ -21,7 +21,9 @@ pub(crate) fn damped_least_squares(
     d: Option<&[f64]>,
 ) -> Vec<f64> {
     let mut right = d.map_or_else(|| vec![0.0; matrix.n_columns()], <[f64]>::to_vec);
-    right.iter_mut().for_each(|d| *d *= delta);
+    for d in &mut right {
+        *d *= delta;
+    }
     if plan.work > MAX_WORK {
         return conjugate_gradients(matrix, b, delta, &right);
     }
