@@ -12,6 +12,8 @@ mod nearest;
 mod velocity;
 
 pub(crate) use closure::Closing;
+#[cfg(test)]
+pub(crate) use nearby::Spread;
 pub(crate) use nearby::{free_motion, nearby};
 
 use crate::body::BodyId;
