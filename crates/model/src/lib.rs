@@ -2,16 +2,23 @@
 
 pub mod body;
 pub mod builder;
+pub mod diagnostic;
 pub mod equation;
 pub mod force;
 pub mod joint;
+pub mod limits;
+pub mod load;
 pub mod math;
+pub mod mesh;
 pub mod model;
+mod render;
 pub mod rows;
 pub mod run;
 pub mod settings;
 pub mod shape;
 pub mod signal;
+pub mod source;
+pub mod spec;
 pub mod state;
 
 pub use body::{Body, BodyId, BodyKind};
