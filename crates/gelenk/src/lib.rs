@@ -1,12 +1,12 @@
-//! Temporary.
-pub use gelenk_model::Flight;
-/// The gallery.
-pub use gelenk_scenes as scenes;
-/// x
-pub fn constant(_t: &str) -> Result<f64, String> {
-    Err("expected a number".to_owned())
-}
-/// x
-pub fn json_schema() -> serde_json::Value {
-    serde_json::json!({})
-}
+//! Gelenk: multibody dynamics. One model file, four engines that check each other.
+
+pub mod certificate;
+pub mod hash;
+pub mod recording;
+
+pub use certificate::Certificate;
+pub use gelenk_model as model;
+pub use recording::{Recorder, Recording, RecordingError};
+
+/// The version of this library.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
