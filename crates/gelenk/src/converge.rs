@@ -394,3 +394,55 @@ impl Study {
         (0..self.levels.len()).rev().find_map(|level| self.order(level, quantity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use gelenk_model::joint::Distance;
+    use gelenk_model::math::Vec3;
+    use gelenk_model::{BodyId, Builder, JointKind, Model, RunSettings};
+
+    use super::{StudyError, StudyOptions, converge, quantity, study_tolerance};
+
+    /// A point mass on a 1 m thread, released at 10 degrees.
+    fn pendulum() -> Model {
+        let mut builder = Builder::new("pendulum");
+        let place = Vec3::new(10_f64.to_radians().sin(), 0.0, -10_f64.to_radians().cos());
+        let bob = builder.point("bob", 1.0, place, Vec3::zeros(), false);
+        let bodies = [BodyId::WORLD, bob];
+        let mut frames = builder.joint_frames(bodies, &Vec3::zeros(), &Vec3::z());
+        frames[1].origin = Vec3::zeros();
+        let thread = Distance::new(&frames[0], &frames[1], 1.0).unwrap();
+        builder.joint("thread", bodies, JointKind::Distance(thread), None);
+        builder.finish()
+    }
+
+    fn options() -> StudyOptions {
+        StudyOptions { levels: 5, quantities: Vec::new() }
+    }
+
+    fn settings(step: f64, order: u32) -> RunSettings {
+        let mut settings =
+            RunSettings { duration: 1.0, step, order, ..RunSettings::default() };
+        settings.tolerance = study_tolerance(&settings, 5);
+        settings.velocity_tolerance = settings.tolerance;
+        settings
+    }
+
+    #[test]
+    fn the_pendulum_has_the_order_of_the_method() {
+        let model = pendulum();
+        for (order, step, margin) in [(2, 0.01, 0.02), (4, 0.05, 0.1), (6, 0.1, 0.25)] {
+            let study = converge(&model, &settings(step, order), &options(), &mut |_| {
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+            for (k, quantity) in study.quantities.iter().enumerate() {
+                let measured = study.measured_order(k).unwrap();
+                let expected = f64::from(order);
+                assert!((measured - expected).abs() < margin, "{}: {measured}", quantity.name);
+            }
+        }
+    }
+}
