@@ -1,13 +1,17 @@
 //! The Gelenk model: bodies, joints, forces, the file format and its diagnostics. Knows no engine.
 
+pub mod assemble;
 pub mod body;
 pub mod builder;
 pub mod diagnostic;
+pub mod check;
 pub mod equation;
 pub mod force;
+pub mod graph;
 pub mod joint;
 pub mod limits;
 pub mod load;
+mod linear;
 pub mod math;
 pub mod mesh;
 pub mod model;
@@ -21,8 +25,10 @@ pub mod source;
 pub mod spec;
 pub mod state;
 
+pub use assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 pub use body::{Body, BodyId, BodyKind};
 pub use builder::{BodyDef, Builder};
+pub use check::{CheckOptions, CheckReport, check};
 pub use joint::{Joint, JointId, JointKind};
 pub use model::{Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};
