@@ -1,6 +1,7 @@
 //! Gelenk: multibody dynamics. One model file, four engines that check each other.
 
 pub mod certificate;
+pub mod export;
 pub mod hash;
 pub mod recording;
 
