@@ -2,6 +2,7 @@
 
 pub mod certificate;
 pub mod converge;
+pub mod export;
 pub mod hash;
 pub mod recording;
 pub mod report;
