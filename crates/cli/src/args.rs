@@ -277,6 +277,9 @@ pub(crate) struct VerifyArgs {
     /// Recording
     #[arg(value_name = "FILE.mcap", value_hint = ValueHint::FilePath)]
     pub(crate) recording: PathBuf,
+    /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
+    pub(crate) limit: Vec<(String, u64)>,
 }
 
 /// `gelenk export`
@@ -303,4 +306,7 @@ pub(crate) struct ExportArgs {
     /// Times of the film strip's pictures, s: 0,0.5,1 or FROM:TO:EVERY
     #[arg(long, value_name = "S,...", allow_negative_numbers = true, value_parser = times, requires = "film")]
     pub(crate) times: Option<Times>,
+    /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
+    pub(crate) limit: Vec<(String, u64)>,
 }

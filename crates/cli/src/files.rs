@@ -1,7 +1,7 @@
 //! Files that commands write.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::answer::Failure;
@@ -34,22 +34,46 @@ pub(crate) fn check_place(path: &Path, input: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a file whole or not at all: to a temporary name first, then renamed.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    if path.exists() && !path.is_file() {
-        // A device or pipe cannot be replaced; it takes the bytes as they come.
-        return fs::write(path, bytes).map_err(|error| Failure::io("write", path, &error));
+/// Refuses an input file that is not there.
+pub(crate) fn must_exist(path: &Path, what: &str) -> Result<(), Failure> {
+    match fs::metadata(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Failure::input(format!("there is no {what} `{}`", path.display())))
+        }
+        Err(error) => Err(Failure::io("read", path, &error)),
     }
-    let temporary = temporary_name(path);
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_with(path, |file| file.write_all(bytes), |error| Failure::io("write", path, &error))
+}
+
+/// Lets `fill` write a file whole or not at all: under a temporary name first, then renamed.
+pub(crate) fn write_with<E: From<std::io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<fs::File>) -> Result<(), E>,
+    failure: impl FnOnce(E) -> Failure,
+) -> Result<(), Failure> {
+    // A device or pipe cannot be replaced; it takes the bytes as they come.
+    let replaced = !path.exists() || path.is_file();
+    let place = if replaced { temporary_name(path) } else { path.to_owned() };
     let written = (|| {
-        let mut file = fs::File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
+        let mut file = BufWriter::new(fs::File::create(&place)?);
+        fill(&mut file)?;
+        file.flush()?;
+        if replaced {
+            file.get_ref().sync_all()?;
+            fs::rename(&place, path)?;
+        }
+        Ok(())
     })();
     written.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        Failure::io("write", path, &error)
+        if replaced {
+            let _ = fs::remove_file(&place);
+        }
+        failure(error)
     })
 }
 

@@ -6,6 +6,7 @@ pub mod export;
 pub mod hash;
 pub mod recording;
 pub mod report;
+pub mod start;
 
 pub use certificate::Certificate;
 pub use gelenk_model as model;
