@@ -8,6 +8,7 @@ use nalgebra::Quaternion;
 
 use crate::flight::{self, Spinner, Top};
 use crate::rows::Rows;
+use crate::solver::Anderson;
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Scratch {
     pub rows: Rows,
     /// Loads of the force elements.
     pub loads: Loads,
+    /// Memory of slow sweeps.
+    pub anderson: Anderson,
     /// Memory of the model's tapes.
     pub work: Work,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -36,6 +39,7 @@ impl Scratch {
             bodies: Bodies::new(model),
             rows: Rows::new(model),
             loads: Loads::new(model),
+            anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],

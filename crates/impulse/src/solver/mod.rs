@@ -1,8 +1,10 @@
 //! Solvers: how the impulses of a step are found.
 
+mod anderson;
 mod iterative;
 
-pub use iterative::Iterative;
+pub use anderson::Anderson;
+pub use iterative::{Iterative, PLAIN_SWEEPS};
 
 use gelenk_model::Model;
 
