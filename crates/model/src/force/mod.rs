@@ -1,12 +1,27 @@
 //! Force elements: one file a law, one small trait.
 
+mod applied;
 mod damper;
+mod drag;
+mod joint_damper;
+mod joint_spring;
+mod motor;
+mod rod_torque;
+mod servo;
 mod spring;
 
+pub use applied::{AppliedForce, Axes};
 pub use damper::Damper;
+pub use drag::Drag;
+pub use joint_damper::JointDamper;
+pub use joint_spring::JointSpring;
+pub use motor::Motor;
+pub use rod_torque::RodTorque;
+pub use servo::Servo;
 pub use spring::Spring;
 
 use crate::body::BodyId;
+use crate::joint::JointId;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::rows::Instant;
@@ -65,6 +80,20 @@ pub enum ForceKind {
     Spring(Spring),
     /// Damper between two points.
     Damper(Damper),
+    /// Spring along a joint coordinate.
+    JointSpring(JointSpring),
+    /// Damper along a joint coordinate.
+    JointDamper(JointDamper),
+    /// Servo drive of a joint coordinate.
+    Servo(Servo),
+    /// Given torque or force along a joint coordinate.
+    Motor(Motor),
+    /// Given force and torque on a body.
+    Applied(AppliedForce),
+    /// Viscous drag on a body.
+    Drag(Drag),
+    /// Torque on a massless rod.
+    RodTorque(RodTorque),
 }
 
 impl ForceKind {
@@ -74,6 +103,60 @@ impl ForceKind {
         match self {
             ForceKind::Spring(law) => law,
             ForceKind::Damper(law) => law,
+            ForceKind::JointSpring(law) => law,
+            ForceKind::JointDamper(law) => law,
+            ForceKind::Servo(law) => law,
+            ForceKind::Motor(law) => law,
+            ForceKind::Applied(law) => law,
+            ForceKind::Drag(law) => law,
+            ForceKind::RodTorque(law) => law,
+        }
+    }
+
+    /// What the law is called in messages.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            ForceKind::Spring(_) => "spring",
+            ForceKind::Damper(_) => "damper",
+            ForceKind::JointSpring(_) => "joint spring",
+            ForceKind::JointDamper(_) => "joint damper",
+            ForceKind::Servo(_) => "servo",
+            ForceKind::Motor(_) => "motor",
+            ForceKind::Applied(_) => "applied force",
+            ForceKind::Drag(_) => "drag",
+            ForceKind::RodTorque(_) => "rod torque",
+        }
+    }
+}
+
+/// A joint coordinate q along which a drive, spring or damper acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JointAxis {
+    /// The joint.
+    pub joint: JointId,
+    /// Which of its coordinates.
+    pub which: usize,
+}
+
+impl JointAxis {
+    /// q, unwrapped, rad or m.
+    pub fn position(&self, context: &ForceContext<'_>) -> f64 {
+        context.model.joint_coordinate(self.joint, self.which, &context.at)
+    }
+
+    /// q̇ = W v, rad/s or m/s.
+    pub fn velocity(&self, context: &ForceContext<'_>) -> f64 {
+        context.model.joint_velocity(self.joint, self.which, &context.at)
+    }
+
+    /// Adds Wᵀ τ: the force or torque `tau` along the coordinate on b, and its opposite on a.
+    pub fn add_force(&self, context: &ForceContext<'_>, tau: f64, wrench: &mut [Wrench]) {
+        let row = context.model.joint_coordinate_row(self.joint, self.which, &context.at);
+        let bodies = context.model.joints[self.joint.index()].bodies;
+        for (w, body) in row.chunks_exact(6).zip(bodies) {
+            let wrench = &mut wrench[body.index()];
+            wrench.force += Vec3::new(w[0], w[1], w[2]) * tau;
+            wrench.torque += Vec3::new(w[3], w[4], w[5]) * tau;
         }
     }
 }

@@ -1,0 +1,80 @@
+//! Servo drive.
+
+use super::{Account, ForceContext, ForceLaw, JointAxis};
+use crate::signal::Value;
+use crate::state::Wrench;
+
+/// Servo drive with a brake along a joint coordinate:
+///
+/// ```text
+/// τ = clamp( k (q_soll − q) + d (q̇_soll − q̇), ±T_max ) − C_F q̇
+/// ```
+/// With k = 0 it drives a speed. The brake is not bounded by T_max; as a signal it goes on and off, and a large C_F
+/// serves as holding brake. All of its work, the brake's too, is booked as work of drives.
+///
+/// \[Schmitt 2003\] section 10: φ_soll(t), T_max and C_F; the linear law between them is ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Servo {
+    /// The coordinate q.
+    pub axis: JointAxis,
+    /// q_soll, rad or m.
+    pub target: Value,
+    /// q̇_soll, rad/s or m/s.
+    pub target_velocity: Value,
+    /// k, N m/rad or N/m.
+    pub stiffness: Value,
+    /// d, N m s/rad or N s/m.
+    pub damping: Value,
+    /// T_max, N m or N; infinite for none.
+    pub max_force: Value,
+    /// C_F, N m s/rad or N s/m.
+    pub brake: Value,
+}
+
+impl Servo {
+    /// A servo to `target` without bound and brake, its target velocity zero.
+    pub fn new(axis: JointAxis, target: Value, stiffness: Value, damping: Value) -> Self {
+        Servo {
+            axis,
+            target,
+            target_velocity: Value::Constant(0.0),
+            stiffness,
+            damping,
+            max_force: Value::Constant(f64::INFINITY),
+            brake: Value::Constant(0.0),
+        }
+    }
+
+    /// τ, N m or N.
+    pub fn force(&self, context: &ForceContext<'_>) -> f64 {
+        let get = |value: Value| value.get(context.signals);
+        let velocity = self.axis.velocity(context);
+        let error = get(self.target) - self.axis.position(context);
+        let asked = get(self.stiffness) * error
+            + get(self.damping) * (get(self.target_velocity) - velocity);
+        // Not `clamp`, which panics on a bound that is not a number; such a bound must show in the run.
+        let bound = get(self.max_force).abs();
+        let driven = if asked > bound || bound.is_nan() {
+            bound
+        } else if asked < -bound {
+            -bound
+        } else {
+            asked
+        };
+        driven - get(self.brake) * velocity
+    }
+}
+
+impl ForceLaw for Servo {
+    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+        self.axis.add_force(context, self.force(context), wrench);
+    }
+
+    fn account(&self) -> Account {
+        Account::Work
+    }
+
+    fn depends_on_velocity(&self) -> bool {
+        true
+    }
+}
