@@ -27,6 +27,9 @@ pub struct Rows {
     pub c_t: Vec<f64>,
     /// Ball joints, which need none of the above; written by [`prepare`](Rows::prepare).
     pub balls: Vec<BallBlock>,
+    /// What C(t+h) is to be: 0 after a whole step, a part of C(t) after a part of it; written by
+    /// [`set_target`](Rows::set_target). (n_rows)
+    pub target: Vec<f64>,
     /// Impulses at time t of the running position correction, N s or N m s. (n_rows)
     pub impulse: Vec<f64>,
     /// Impulses of the running velocity correction. (n_rows)
@@ -157,6 +160,7 @@ impl Rows {
             k_inv: vec![0.0; k],
             c_t: vec![0.0; n_rows],
             balls,
+            target: vec![0.0; n_rows],
             impulse: vec![0.0; n_rows],
             velocity_impulse: vec![0.0; n_rows],
             gap: vec![0.0; n_blocks],
@@ -208,6 +212,33 @@ impl Rows {
                 }
             }
             small::invert(k, n);
+        }
+    }
+
+    /// Sets the target of the position correction to `keep` · C(t).
+    ///
+    /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
+    /// away. Otherwise short parts would turn gaps into speeds C/h that have nothing to do with the motion.
+    pub fn set_target(
+        &mut self,
+        keep: f64,
+        model: &Model,
+        bodies: &Bodies,
+        t: f64,
+        coordinates: &[f64],
+        work: &mut Work,
+    ) {
+        if keep == 0.0 {
+            self.target.fill(0.0);
+            return;
+        }
+        let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
+        for (block, rows) in self.blocks.iter().zip(&model.rows) {
+            let target = &mut self.target[block.first_row..][..block.n_rows];
+            rows.error(model, &at, work, target);
+            for c in target {
+                *c *= keep;
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use gelenk_model::{Flight, Model};
 use nalgebra::Quaternion;
 
 use crate::flight::{self, Spinner, Top};
+use crate::method::Method;
 use crate::rows::Rows;
 use crate::solver::Anderson;
 
@@ -45,6 +46,14 @@ impl Scratch {
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             saved: model.start.clone(),
         }
+    }
+}
+
+impl Scratch {
+    /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
+    /// where laws read velocities or book work, which need velocities that fit the joints.
+    pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
+        method.velocity_correction && last || self.loads.booked || self.loads.velocity_dependent
     }
 }
 
