@@ -81,7 +81,7 @@ impl RowBlock {
                 let joint = &model.joints[id.index()];
                 let [a, b] = joint.bodies;
                 let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
-                joint.kind.equations().position_error(a, b, c);
+                joint.near(at.coordinates).equations().position_error(a, b, c);
             }
             RowKind::Tie(tie) => {
                 let mut sum = 0.0;
@@ -102,7 +102,8 @@ impl RowBlock {
                 let [a, b] = joint.bodies;
                 let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
                 let mut rows = [[0.0; 12]; MAX_ROWS];
-                joint.kind.equations().jacobian(a, b, &mut rows[..self.n_rows]);
+                let near = joint.near(at.coordinates);
+                near.equations().jacobian(a, b, &mut rows[..self.n_rows]);
                 for (i, row) in rows[..self.n_rows].iter().enumerate() {
                     jac[12 * i..12 * (i + 1)].copy_from_slice(row);
                 }
@@ -135,7 +136,7 @@ impl RowBlock {
                 let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
                 let (pose_a, pose_b) = (&at.poses[a], &at.poses[b]);
                 let (v_a, v_b) = (&at.twists[a], &at.twists[b]);
-                joint.kind.equations().gamma(pose_a, pose_b, v_a, v_b, gamma);
+                joint.near(at.coordinates).equations().gamma(pose_a, pose_b, v_a, v_b, gamma);
             }
             RowKind::Tie(tie) => {
                 let mut sum = tie.target.value(at.t, work)[2];
@@ -173,7 +174,8 @@ impl Model {
         let joint = &self.joints[id.index()];
         let [a, b] = joint.bodies;
         let mut q = [0.0; MAX_COORDINATES];
-        let equations = joint.kind.equations();
+        let near = joint.near(at.coordinates);
+        let equations = near.equations();
         equations.coordinate(&at.poses[a.index()], &at.poses[b.index()], &mut q);
         match equations.coordinates()[which].kind {
             crate::joint::CoordinateKind::Angle => {
@@ -189,7 +191,7 @@ impl Model {
         let [a, b] = joint.bodies;
         let mut rows = [[0.0; 12]; MAX_COORDINATES];
         let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
-        joint.kind.equations().coordinate_jacobian(a, b, &mut rows);
+        joint.near(at.coordinates).equations().coordinate_jacobian(a, b, &mut rows);
         rows[which]
     }
 
@@ -210,13 +212,10 @@ impl Model {
         let joint = &self.joints[id.index()];
         let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
         let mut gamma = [0.0; MAX_COORDINATES];
-        joint.kind.equations().coordinate_gamma(
-            &at.poses[a],
-            &at.poses[b],
-            &at.twists[a],
-            &at.twists[b],
-            &mut gamma,
-        );
+        let near = joint.near(at.coordinates);
+        let (pose_a, pose_b) = (&at.poses[a], &at.poses[b]);
+        let (v_a, v_b) = (&at.twists[a], &at.twists[b]);
+        near.equations().coordinate_gamma(pose_a, pose_b, v_a, v_b, &mut gamma);
         gamma[which]
     }
 }

@@ -5,10 +5,38 @@
 //! ARCHITECTURE.md walks through it.
 
 mod ball;
+mod curve;
+mod cylindrical;
+mod distance;
+mod elements;
+mod fixed;
 mod hinge;
+mod path;
+mod planar;
+mod rail;
+mod rope;
+mod screw;
+mod slider;
+mod spline;
+mod translation;
+mod types;
+mod universal;
 
 pub use ball::Ball;
+pub use curve::PointOnCurve;
+pub use cylindrical::Cylindrical;
+pub use distance::Distance;
+pub use fixed::Fixed;
 pub use hinge::Hinge;
+pub use path::Path;
+pub use planar::Planar;
+pub use rail::Rail;
+pub use rope::Rope;
+pub use screw::Screw;
+pub use slider::Slider;
+pub use translation::Translation;
+pub use types::{JOINT_TYPES, JointParameter, JointParameters, JointType};
+pub use universal::Universal;
 
 use crate::body::BodyId;
 use crate::math::{Mat3, Vec3};
@@ -44,6 +72,23 @@ pub struct JointFrame {
     pub axes: Mat3,
 }
 
+impl JointFrame {
+    /// The x axis.
+    pub fn x(&self) -> Vec3 {
+        self.axes.column(0).into()
+    }
+
+    /// The y axis.
+    pub fn y(&self) -> Vec3 {
+        self.axes.column(1).into()
+    }
+
+    /// The z axis, the joint's.
+    pub fn z(&self) -> Vec3 {
+        self.axes.column(2).into()
+    }
+}
+
 /// What a joint coordinate measures, for units and unwrapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoordinateKind {
@@ -75,6 +120,10 @@ pub trait JointEquations {
     fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]);
     /// γ = −J̇ v. (n_rows)
     fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]);
+    /// Whether the rows are inequalities C ≤ 0 with λ ≤ 0 (a rope pulls and never pushes).
+    fn one_sided(&self) -> bool {
+        false
+    }
     /// The free motions that have a number; empty for a joint without (ball).
     fn coordinates(&self) -> &'static [Coordinate] {
         &[]
@@ -120,15 +169,64 @@ pub enum JointKind {
     Ball(Ball),
     /// Hinge (revolute).
     Hinge(Hinge),
+    /// Weld.
+    Fixed(Fixed),
+    /// Cross with two axes.
+    Universal(Universal),
+    /// Slider (prismatic).
+    Slider(Slider),
+    /// Slide and turn.
+    Cylindrical(Cylindrical),
+    /// Glide on a plane.
+    Planar(Planar),
+    /// Thread.
+    Screw(Screw),
+    /// Point on a straight line.
+    Rail(Rail),
+    /// Massless rod.
+    Distance(Distance),
+    /// One-sided distance.
+    Rope(Rope),
+    /// No turning.
+    Translation(Translation),
+    /// Point on a curve.
+    PointOnCurve(PointOnCurve),
 }
 
 impl JointKind {
     /// The type's equations.
+    ///
+    /// Those of a screw or a curve find the turn or the branch they are on from the poses alone; runs, which know the
+    /// coordinates of a moment ago, go through [`JointKind::near`].
     #[inline]
     pub fn equations(&self) -> &dyn JointEquations {
         match self {
             JointKind::Ball(joint) => joint,
             JointKind::Hinge(joint) => joint,
+            JointKind::Fixed(joint) => joint,
+            JointKind::Universal(joint) => joint,
+            JointKind::Slider(joint) => joint,
+            JointKind::Cylindrical(joint) => joint,
+            JointKind::Planar(joint) => joint,
+            JointKind::Screw(joint) => joint,
+            JointKind::Rail(joint) => joint,
+            JointKind::Distance(joint) => joint,
+            JointKind::Rope(joint) => joint,
+            JointKind::Translation(joint) => joint,
+            JointKind::PointOnCurve(joint) => joint,
+        }
+    }
+
+    /// The joint on the branch its known coordinates `q` tell: the turn of a screw, the pass of a point through a
+    /// crossing of its curve. Without `q` (empty) the branch is found from the poses.
+    #[inline]
+    pub fn near(&self, q: &[f64]) -> NearJoint<'_> {
+        match (self, q.first()) {
+            (JointKind::Screw(joint), Some(q)) => NearJoint::Own(JointKind::Screw(joint.near(*q))),
+            (JointKind::PointOnCurve(joint), Some(q)) => {
+                NearJoint::Own(JointKind::PointOnCurve(joint.near(*q)))
+            }
+            _ => NearJoint::Plain(self),
         }
     }
 
@@ -137,6 +235,54 @@ impl JointKind {
         match self {
             JointKind::Ball(_) => "ball",
             JointKind::Hinge(_) => "hinge",
+            JointKind::Fixed(_) => "fixed",
+            JointKind::Universal(_) => "universal",
+            JointKind::Slider(_) => "slider",
+            JointKind::Cylindrical(_) => "cylindrical",
+            JointKind::Planar(_) => "planar",
+            JointKind::Screw(_) => "screw",
+            JointKind::Rail(_) => "rail",
+            JointKind::Distance(_) => "distance",
+            JointKind::Rope(_) => "rope",
+            JointKind::Translation(_) => "translation",
+            JointKind::PointOnCurve(_) => "curve",
         }
+    }
+
+    /// Degrees of freedom it leaves between two rigid bodies: 6 less its rows (a rope counts as taut).
+    pub fn free_dof(&self) -> usize {
+        6 - self.equations().n_rows()
+    }
+}
+
+/// A joint with its branch known; see [`JointKind::near`].
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives on the stack for one evaluation; a box would allocate"
+)]
+pub enum NearJoint<'a> {
+    /// A joint without branches.
+    Plain(&'a JointKind),
+    /// A copy that keeps to its branch.
+    Own(JointKind),
+}
+
+impl NearJoint<'_> {
+    /// The equations on the branch.
+    #[inline]
+    pub fn equations(&self) -> &dyn JointEquations {
+        match self {
+            NearJoint::Plain(kind) => kind.equations(),
+            NearJoint::Own(kind) => kind.equations(),
+        }
+    }
+}
+
+impl Joint {
+    /// The joint on the branch told by the coordinates of all joints, `coordinates` (n_coordinates).
+    #[inline]
+    pub fn near(&self, coordinates: &[f64]) -> NearJoint<'_> {
+        self.kind.near(coordinates.get(self.first_coordinate..).unwrap_or(&[]))
     }
 }

@@ -1,0 +1,261 @@
+//! Curves in space: where a point's foot on them lies, and how far along it is.
+
+use super::spline::Spline;
+use crate::math::Vec3;
+
+/// A smooth curve c(u), open or closed, given by a spline.
+///
+/// Measured along its arc: position = ∫ |c'| du from its start, m. An open curve goes on beyond its ends (a spline
+/// straight on); a closed one is periodic.
+#[derive(Clone, Debug)]
+pub struct Path {
+    shape: Shape,
+    closed: bool,
+    /// Samples u_k, ascending, over the whole curve. (n)
+    u: Vec<f64>,
+    /// c(u_k). (n)
+    points: Vec<Vec3>,
+    /// Arc length from the start to u_k, m. (n)
+    arc: Vec<f64>,
+    /// The direction from which the frames across the tangent are built, if one serves the whole curve.
+    side: Option<Vec3>,
+}
+
+/// Where the curve comes from.
+#[derive(Clone, Debug)]
+enum Shape {
+    Spline(Spline),
+}
+
+/// The foot of a point x on a path: the place u with (x − c)·c' = 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Foot {
+    /// Its parameter.
+    pub(super) u: f64,
+    /// c', c''.
+    pub(super) d1: Vec3,
+    pub(super) d2: Vec3,
+    /// δ = x − c.
+    pub(super) delta: Vec3,
+    /// D = |c'|² − δ·c'', so that u̇ = c'·ẋ/D; positive within the radius of curvature.
+    pub(super) slope: f64,
+}
+
+/// Samples between two knots of a spline.
+const SAMPLES_A_KNOT: usize = 16;
+/// A frame is built from a direction that is at least this sine off the tangent.
+const CLEAR_OF_TANGENT: f64 = 0.25;
+
+impl Path {
+    /// The cubic spline through points, m; closed if the last is the first.
+    pub fn spline(points: &[Vec3]) -> Result<Self, String> {
+        let spline = Spline::new(points)?;
+        let mut u = Vec::new();
+        for pair in spline.knots().windows(2) {
+            for k in 0..SAMPLES_A_KNOT {
+                u.push(pair[0] + (pair[1] - pair[0]) * k as f64 / SAMPLES_A_KNOT as f64);
+            }
+        }
+        u.extend(spline.knots().last());
+        let closed = spline.is_closed();
+        Path::new(Shape::Spline(spline), closed, u)
+    }
+
+    fn new(shape: Shape, closed: bool, u: Vec<f64>) -> Result<Self, String> {
+        let points = Vec::with_capacity(u.len());
+        let arc = vec![0.0; u.len()];
+        let mut path = Path { shape, closed, u, points, arc, side: None };
+        let mut steepest = [0.0_f64; 3];
+        let mut speeds = Vec::with_capacity(path.u.len());
+        for k in 0..path.u.len() {
+            let [c, d1, d2] = path.derivatives(path.u[k]);
+            if ![c, d1, d2].iter().all(|v| v.iter().all(|x| x.is_finite())) {
+                return Err(format!("the curve has no value or no slope at u = {}", path.u[k]));
+            }
+            path.points.push(c);
+            speeds.push(d1.norm());
+            for (i, steepest) in steepest.iter_mut().enumerate() {
+                *steepest = steepest.max((d1[i] / d1.norm()).abs());
+            }
+        }
+        let fastest = speeds.iter().copied().fold(0.0, f64::max);
+        if let Some(k) = speeds.iter().position(|speed| *speed <= 1e-9 * fastest) {
+            return Err(format!(
+                "the curve stands still at u = {}, so it has no direction there",
+                path.u[k]
+            ));
+        }
+        for k in 1..path.u.len() {
+            path.arc[k] = path.arc[k - 1] + path.arc_between(path.u[k - 1], path.u[k]);
+        }
+        // One direction for the whole curve, so that its rows never change their meaning on the way.
+        let limit = (1.0 - CLEAR_OF_TANGENT * CLEAR_OF_TANGENT).sqrt();
+        let best = (0..3).min_by(|i, j| steepest[*i].total_cmp(&steepest[*j])).unwrap_or(2);
+        if steepest[best] < limit {
+            path.side = Some(Vec3::ith(best, 1.0));
+        }
+        Ok(path)
+    }
+
+    /// Whether its end joins its start.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Arc length from start to end, m.
+    pub fn length(&self) -> f64 {
+        self.arc[self.arc.len() - 1]
+    }
+
+    /// The point `position` m along the arc from the start.
+    pub fn point(&self, position: f64) -> Vec3 {
+        let mut u = self.guess(position);
+        for _ in 0..8 {
+            let [_, d1, _] = self.derivatives(u);
+            u += (position - self.position(u)) / d1.norm();
+        }
+        self.derivatives(u)[0]
+    }
+
+    /// c, c', c''.
+    pub(super) fn derivatives(&self, u: f64) -> [Vec3; 3] {
+        let u = if self.closed { self.wrap(u).0 } else { u };
+        match &self.shape {
+            Shape::Spline(spline) => spline.derivatives(u),
+        }
+    }
+
+    /// Arc length from the start to u, m.
+    pub(super) fn position(&self, u: f64) -> f64 {
+        let (u, turns) = if self.closed { self.wrap(u) } else { (u, 0.0) };
+        let k = self.interval(u);
+        turns * self.length() + self.arc[k] + self.arc_between(self.u[k], u)
+    }
+
+    /// `position` shifted by full rounds of a closed curve to lie nearest to `near`.
+    pub(super) fn unwrap(&self, position: f64, near: f64) -> f64 {
+        if self.closed {
+            position + self.length() * ((near - position) / self.length()).round()
+        } else {
+            position
+        }
+    }
+
+    /// The foot of x: the one reached downhill from `near` m along the arc, or of all feet the nearest (of two as near,
+    /// the earlier one). The same for the same arguments, whatever was asked before.
+    pub(super) fn foot(&self, x: &Vec3, near: Option<f64>) -> Foot {
+        let start = match near {
+            Some(position) if position.is_finite() => self.interval_round(self.guess(position)),
+            _ => {
+                let far = |k: &usize| (self.points[*k] - x).norm_squared();
+                (0..self.points.len()).min_by(|i, j| far(i).total_cmp(&far(j))).unwrap_or(0)
+            }
+        };
+        self.polish(x, self.u[self.descend(x, start)])
+    }
+
+    /// Two unit vectors across the tangent at a foot and their derivatives by u.
+    pub(super) fn across(&self, foot: &Foot) -> ([Vec3; 2], [Vec3; 2]) {
+        let speed = foot.d1.norm();
+        let t = foot.d1 / speed;
+        let t_prime = (foot.d2 - t * t.dot(&foot.d2)) / speed;
+        let side = self.side.unwrap_or_else(|| Vec3::ith(t.iamin(), 1.0));
+        let raw = side - t * t.dot(&side);
+        let e = raw.normalize();
+        let raw_prime = -t_prime * t.dot(&side) - t * t_prime.dot(&side);
+        let e_prime = (raw_prime - e * e.dot(&raw_prime)) / raw.norm();
+        ([e, t.cross(&e)], [e_prime, t_prime.cross(&e) + t.cross(&e_prime)])
+    }
+
+    /// Walks downhill over the samples from sample `k` to one whose neighbours are both farther from x.
+    fn descend(&self, x: &Vec3, mut k: usize) -> usize {
+        let last = self.points.len() - 1;
+        let far = |k: usize| (self.points[k] - x).norm_squared();
+        for _ in 0..=last {
+            let before = if k > 0 { Some(k - 1) } else { self.closed.then(|| last - 1) };
+            let after = if k < last { Some(k + 1) } else { self.closed.then_some(1) };
+            let best =
+                [before, after].into_iter().flatten().min_by(|i, j| far(*i).total_cmp(&far(*j)));
+            match best {
+                Some(next) if far(next) < far(k) => k = next,
+                _ => break,
+            }
+        }
+        k
+    }
+
+    /// Newton on (x − c)·c' = 0 from u.
+    fn polish(&self, x: &Vec3, mut u: f64) -> Foot {
+        let last = self.u.len() - 1;
+        let span = self.u[last] - self.u[0];
+        let reach = 2.0 * span / last as f64;
+        let mut foot = self.at(x, u);
+        for _ in 0..50 {
+            let climb = foot.delta.dot(&foot.d1);
+            // Beyond the radius of curvature Newton would climb to the farthest point; go downhill instead.
+            let steep = foot.d1.norm_squared();
+            let step = climb / if foot.slope > 0.1 * steep { foot.slope } else { steep };
+            let step = step.clamp(-reach, reach);
+            u += step;
+            foot = self.at(x, u);
+            if step.abs() <= 1e-15 * span {
+                break;
+            }
+        }
+        foot
+    }
+
+    fn at(&self, x: &Vec3, u: f64) -> Foot {
+        let [c, d1, d2] = self.derivatives(u);
+        let delta = x - c;
+        let slope = d1.norm_squared() - delta.dot(&d2);
+        Foot { u, d1, d2, delta, slope }
+    }
+
+    /// u roughly `position` m along the arc.
+    fn guess(&self, position: f64) -> f64 {
+        let last = self.u.len() - 1;
+        let length = self.length();
+        let (turns, rest) = if self.closed {
+            let turns = (position / length).floor();
+            (turns, position - turns * length)
+        } else {
+            (0.0, position)
+        };
+        let k = self.arc.partition_point(|s| *s <= rest).clamp(1, last) - 1;
+        let part = (rest - self.arc[k]) / (self.arc[k + 1] - self.arc[k]);
+        turns * (self.u[last] - self.u[0]) + self.u[k] + part * (self.u[k + 1] - self.u[k])
+    }
+
+    /// u of a closed curve brought between start and end, and how many rounds that took.
+    fn wrap(&self, u: f64) -> (f64, f64) {
+        let (start, end) = (self.u[0], self.u[self.u.len() - 1]);
+        let turns = ((u - start) / (end - start)).floor();
+        (u - turns * (end - start), turns)
+    }
+
+    /// The sample interval u lies in; the first or last if outside.
+    fn interval(&self, u: f64) -> usize {
+        self.u.partition_point(|v| *v <= u).clamp(1, self.u.len() - 1) - 1
+    }
+
+    /// The sample nearest below u, wrapped.
+    fn interval_round(&self, u: f64) -> usize {
+        self.interval(if self.closed { self.wrap(u).0 } else { u })
+    }
+
+    /// ∫ |c'| du by Gauss' rule with 5 points.
+    fn arc_between(&self, from: f64, to: f64) -> f64 {
+        const NODES: [(f64, f64); 5] = [
+            (0.0, 128.0 / 225.0),
+            (0.538_469_310_105_683_1, 0.478_628_670_499_366_47),
+            (-0.538_469_310_105_683_1, 0.478_628_670_499_366_47),
+            (0.906_179_845_938_664, 0.236_926_885_056_189_08),
+            (-0.906_179_845_938_664, 0.236_926_885_056_189_08),
+        ];
+        let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let sum: f64 =
+            NODES.iter().map(|(x, w)| w * self.derivatives(middle + half * x)[1].norm()).sum();
+        sum * half
+    }
+}
