@@ -3,7 +3,7 @@
 use gelenk_model::Model;
 use gelenk_model::math::Vec3;
 
-use super::Solver;
+use super::{Solver, norm};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{Look, Shape};
@@ -162,10 +162,6 @@ impl Solver for Iterative {
             }
         }
     }
-}
-
-fn norm(c: &[f64]) -> f64 {
-    c.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// Watches whether sweeps converge.
