@@ -9,7 +9,7 @@ use nalgebra::Quaternion;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::Anderson;
+use crate::solver::{Anderson, Factor};
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Scratch {
     pub anderson: Anderson,
     /// Memory of the model's tapes.
     pub work: Work,
+    /// Factor of the direct solver; made when it first solves.
+    pub direct: Option<Box<Factor>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
@@ -42,6 +44,7 @@ impl Scratch {
             loads: Loads::new(model),
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
+            direct: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             saved: model.start.clone(),

@@ -135,8 +135,11 @@ fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
 
 /// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state.
 fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
-    let Scratch { bodies, rows, work, .. } = scratch;
+    let Scratch { bodies, rows, work, direct, .. } = scratch;
     bodies.read_state(state);
+    if let Some(factor) = direct {
+        factor.ready = false;
+    }
     rows.prepare(model, bodies, state.t, &state.coordinate, work);
     bodies.twists_before.copy_from_slice(&bodies.twists);
 }

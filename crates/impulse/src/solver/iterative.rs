@@ -3,7 +3,7 @@
 use gelenk_model::Model;
 use gelenk_model::math::Vec3;
 
-use super::{Anderson, Solver};
+use super::{Anderson, Solver, norm};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{Look, Rows, Shape};
@@ -185,10 +185,6 @@ fn sweeps(
         }
         accelerate = slow;
     }
-}
-
-fn norm(c: &[f64]) -> f64 {
-    c.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// One sweep.
