@@ -4,7 +4,7 @@ use gelenk_model::{Flight, RunSettings};
 
 use crate::compose::Order;
 use crate::flight::MAX_ORDER;
-use crate::solver::{Iterative, Solver};
+use crate::solver::{Direct, Iterative, Solver};
 
 /// The choices that make a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Method {
 pub enum SolverKind {
     /// The papers' sweep, joint by joint.
     Iterative,
+    /// Newton on all joints at once.
+    Direct,
 }
 
 impl SolverKind {
@@ -39,6 +41,7 @@ impl SolverKind {
     pub fn solver(self) -> &'static dyn Solver {
         match self {
             SolverKind::Iterative => &Iterative,
+            SolverKind::Direct => &Direct,
         }
     }
 }
@@ -79,8 +82,9 @@ impl Method {
         })?;
         let solver = match settings.solver.as_str() {
             "iterative" => SolverKind::Iterative,
+            "direct" => SolverKind::Direct,
             other => {
-                let help = "the impulse engine has the solver `iterative`";
+                let help = "the impulse engine has the solvers `iterative` and `direct`";
                 return Err(bad("solver", format!("`{other}`"), help));
             }
         };

@@ -27,6 +27,15 @@ pub struct Rows {
     pub c_t: Vec<f64>,
     /// Ball joints, which need none of the above; written by [`prepare`](Rows::prepare).
     pub balls: Vec<BallBlock>,
+    /// What C(t+h) is to be: 0 after a whole step, a part of C(t) after a part of it; written by
+    /// [`set_target`](Rows::set_target). (n_rows)
+    pub target: Vec<f64>,
+    /// Whether ball joints need their rows in `jac` and `response` too, for the direct solver.
+    pub ball_rows: bool,
+    /// Right side of the direct solver. (n_rows)
+    pub error: Vec<f64>,
+    /// Its solution. (n_rows)
+    pub solution: Vec<f64>,
     /// Impulses at time t of the running position correction, N s or N m s. (n_rows)
     pub impulse: Vec<f64>,
     /// Impulses of the running velocity correction. (n_rows)
@@ -157,6 +166,10 @@ impl Rows {
             k_inv: vec![0.0; k],
             c_t: vec![0.0; n_rows],
             balls,
+            target: vec![0.0; n_rows],
+            ball_rows: false,
+            error: vec![0.0; n_rows],
+            solution: vec![0.0; n_rows],
             impulse: vec![0.0; n_rows],
             velocity_impulse: vec![0.0; n_rows],
             gap: vec![0.0; n_blocks],
@@ -208,6 +221,60 @@ impl Rows {
                 }
             }
             small::invert(k, n);
+        }
+        if self.ball_rows {
+            self.write_ball_rows(bodies);
+        }
+    }
+
+    /// Writes J and M⁻¹ Jᵀ of the ball joints.
+    pub(crate) fn write_ball_rows(&mut self, bodies: &Bodies) {
+        for block in &self.blocks {
+            let Shape::Ball(i) = block.shape else { continue };
+            let ball = &self.balls[i];
+            let (cross_a, cross_b) = (cross_matrix(&ball.r_a), cross_matrix(&ball.r_b));
+            for k in 0..3 {
+                let at = block.jac + 12 * k;
+                let (jac, response) = (&mut self.jac[at..at + 12], &mut self.response[at..at + 12]);
+                jac.fill(0.0);
+                response.fill(0.0);
+                (jac[k], jac[6 + k]) = (-1.0, 1.0);
+                (response[k], response[6 + k]) = (-ball.m_a_inv, ball.m_b_inv);
+                let (r_a, r_b) = (cross_a.row(k).transpose(), -cross_b.row(k).transpose());
+                jac[3..6].copy_from_slice(r_a.as_slice());
+                jac[9..12].copy_from_slice(r_b.as_slice());
+                let turn_a = bodies.inertia_inv_world[ball.a] * r_a;
+                let turn_b = bodies.inertia_inv_world[ball.b] * r_b;
+                response[3..6].copy_from_slice(turn_a.as_slice());
+                response[9..12].copy_from_slice(turn_b.as_slice());
+            }
+        }
+    }
+
+    /// Sets the target of the position correction to `keep` · C(t).
+    ///
+    /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
+    /// away. Otherwise short parts would turn gaps into speeds C/h that have nothing to do with the motion.
+    pub fn set_target(
+        &mut self,
+        keep: f64,
+        model: &Model,
+        bodies: &Bodies,
+        t: f64,
+        coordinates: &[f64],
+        work: &mut Work,
+    ) {
+        if keep == 0.0 {
+            self.target.fill(0.0);
+            return;
+        }
+        let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
+        for (block, rows) in self.blocks.iter().zip(&model.rows) {
+            let target = &mut self.target[block.first_row..][..block.n_rows];
+            rows.error(model, &at, work, target);
+            for c in target {
+                *c *= keep;
+            }
         }
     }
 

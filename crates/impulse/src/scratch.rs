@@ -7,7 +7,9 @@ use gelenk_model::{Flight, Model};
 use nalgebra::Quaternion;
 
 use crate::flight::{self, Spinner, Top};
+use crate::method::Method;
 use crate::rows::Rows;
+use crate::solver::{Anderson, Factor};
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -18,8 +20,12 @@ pub struct Scratch {
     pub rows: Rows,
     /// Loads of the force elements.
     pub loads: Loads,
+    /// Memory of slow sweeps.
+    pub anderson: Anderson,
     /// Memory of the model's tapes.
     pub work: Work,
+    /// Factor of the direct solver; made when it first solves.
+    pub direct: Option<Box<Factor>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
@@ -36,11 +42,21 @@ impl Scratch {
             bodies: Bodies::new(model),
             rows: Rows::new(model),
             loads: Loads::new(model),
+            anderson: Anderson::new(model.n_rows()),
             work: model.work(),
+            direct: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             saved: model.start.clone(),
         }
+    }
+}
+
+impl Scratch {
+    /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
+    /// where laws read velocities or book work, which need velocities that fit the joints.
+    pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
+        method.velocity_correction && last || self.loads.booked || self.loads.velocity_dependent
     }
 }
 

@@ -3,13 +3,13 @@
 use gelenk_model::joint::JointId;
 use gelenk_model::rows::Instant;
 use gelenk_model::run::{Event, Ledger, Reaction, Sample};
-use gelenk_model::state::{State, Twist, Wrench};
+use gelenk_model::state::{State, Wrench};
 use gelenk_model::{Model, RunSettings};
 
 use crate::error::StepError;
 use crate::method::{BadSetting, Method};
 use crate::scratch::Scratch;
-use crate::step::{StepReport, energies, step_to};
+use crate::step::{StepReport, correct_velocities, energies, step_to};
 
 /// How often a step may be halved before the run gives up.
 pub const MAX_HALVINGS: u32 = 16;
@@ -132,6 +132,7 @@ impl<'m> Simulation<'m> {
         let mut parts = Parts {
             model,
             method,
+            h: self.h,
             level: self.level,
             good_steps: self.good_steps,
             totals: self.totals,
@@ -275,33 +276,20 @@ impl<'m> Simulation<'m> {
     /// J v + C_t = 0 at the start.
     fn correct_start(&mut self) -> Result<(), Failure> {
         let Simulation { model, method, state, scratch, .. } = self;
-        if !(method.velocity_correction || scratch.loads.booked || scratch.loads.velocity_dependent)
-        {
+        if !scratch.corrects_velocities(method, true) {
             return Ok(());
         }
-        let Scratch { bodies, rows, work, .. } = &mut *scratch;
-        rows.prepare(model, bodies, state.t, &state.coordinate, work);
-        rows.velocity_impulse.fill(0.0);
-        let before: Vec<Twist> = bodies.twists.clone();
-        let result = method.solver.solver().correct_velocities(model, method, state.t, scratch);
-        result.map_err(|error| self.explain(&error, self.h))?;
-        let change = |(now, before): (&Twist, &Twist)| {
-            (now.s_dot - before.s_dot).amax().max((now.omega - before.omega).amax())
-        };
-        let largest =
-            self.scratch.bodies.twists.iter().zip(&before).map(change).fold(0.0, f64::max);
-        if largest > self.method.velocity_tolerance {
-            self.scratch.bodies.write_velocities(&mut self.state);
-            if largest > 1e-6 {
-                self.events.push(Event {
-                    time: self.state.t,
-                    kind: "start-velocity".to_owned(),
-                    between: Vec::new(),
-                    detail: format!(
-                        "velocities at the start did not fit the joints and were changed by up to {largest:.2e}"
-                    ),
-                });
-            }
+        let change = correct_velocities(model, method, state, scratch);
+        let change = change.map_err(|error| self.explain(&error, self.h))?;
+        if change > 1e-6 {
+            self.events.push(Event {
+                time: self.state.t,
+                kind: "start-velocity".to_owned(),
+                between: Vec::new(),
+                detail: format!(
+                    "velocities at the start did not fit the joints and were changed by up to {change:.2e}"
+                ),
+            });
         }
         Ok(())
     }
@@ -418,11 +406,14 @@ impl<'m> Simulation<'m> {
 
 /// Advances a state over an asked step in 2^level parts.
 ///
-/// Parts that fail are halved, with the state from before them. After [`GOOD_STEPS`] good parts in a row they are doubled
+/// Parts that fail are halved, with the state from before them; where velocities are not corrected after each step, they
+/// are before the first halving, as a better start. After [`GOOD_STEPS`] good parts in a row they are doubled
 /// again where they line up, never beyond the asked step. \[Schmitt 2003\] section 5.
 struct Parts<'a> {
     model: &'a Model,
     method: &'a Method,
+    /// The asked step, s.
+    h: f64,
     level: u32,
     good_steps: u32,
     totals: StepReport,
@@ -444,6 +435,7 @@ impl Parts<'_> {
         const WHOLE: u32 = 1 << MAX_HALVINGS;
         let t = state.t;
         let mut done = 0;
+        let mut corrected = false;
         self.joint_impulses.fill(Wrench::zero());
         while done < WHOLE {
             let size = WHOLE >> self.level;
@@ -451,8 +443,10 @@ impl Parts<'_> {
             let end = done + size;
             let t_end =
                 if end == WHOLE { t_next } else { t + h * (f64::from(end) / f64::from(WHOLE)) };
-            match step_to(self.model, self.method, state, scratch, part, t_end) {
+            let keep = (1.0 - part / self.h).max(0.0);
+            match step_to(self.model, self.method, state, scratch, part, t_end, keep) {
                 Ok(report) => {
+                    corrected = false;
                     done = end;
                     self.add(&report, scratch);
                     self.good_steps += 1;
@@ -460,6 +454,11 @@ impl Parts<'_> {
                         self.level -= 1;
                         self.good_steps = 0;
                     }
+                }
+                Err(_) if !corrected && !scratch.corrects_velocities(self.method, true) => {
+                    corrected = true;
+                    correct_velocities(self.model, self.method, state, scratch)
+                        .map_err(|error| (error, part))?;
                 }
                 Err(error) if self.level == MAX_HALVINGS => return Err((error, part)),
                 Err(error) => {

@@ -2,7 +2,7 @@
 
 use gelenk_model::math::Quat;
 use gelenk_model::rows::{Instant, RowKind};
-use gelenk_model::state::{State, Wrench};
+use gelenk_model::state::{State, Twist, Wrench};
 use gelenk_model::{Model, joint::MAX_COORDINATES, rows::unwrap_angle};
 
 use crate::error::StepError;
@@ -37,10 +37,11 @@ pub fn step(
     h: f64,
 ) -> Result<StepReport, StepError> {
     let t_next = state.t + h;
-    step_to(model, method, state, scratch, h, t_next)
+    step_to(model, method, state, scratch, h, t_next, 0.0)
 }
 
-/// [`step`], with the time at its end given to the last bit.
+/// [`step`], with the time at its end given to the last bit and the part `keep` of the gaps to keep
+/// ([`Rows::set_target`]).
 pub(crate) fn step_to(
     model: &Model,
     method: &Method,
@@ -48,6 +49,7 @@ pub(crate) fn step_to(
     scratch: &mut Scratch,
     h: f64,
     t_next: f64,
+    keep: f64,
 ) -> Result<StepReport, StepError> {
     scratch.saved.clone_from(state);
     scratch.joint_impulses.fill(Wrench::zero());
@@ -59,8 +61,8 @@ pub(crate) fn step_to(
         done += gamma;
         let last = i + 1 == stages.len();
         let end = if last { t_next } else { t + done * h };
-        if let Err(error) = stage(model, method, state, scratch, gamma * h, end, last, &mut report)
-        {
+        let stage = Stage { h: gamma * h, t_next: end, keep, last };
+        if let Err(error) = stage.make(model, method, state, scratch, &mut report) {
             state.clone_from(&scratch.saved);
             return Err(error);
         }
@@ -68,43 +70,76 @@ pub(crate) fn step_to(
     Ok(report)
 }
 
-/// One stage: the page of the paper.
-fn stage(
+/// One stage of a step.
+struct Stage {
+    h: f64,
+    t_next: f64,
+    keep: f64,
+    last: bool,
+}
+
+impl Stage {
+    /// The page of the paper.
+    fn make(
+        &self,
+        model: &Model,
+        method: &Method,
+        state: &mut State,
+        scratch: &mut Scratch,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        let (h, t_next) = (self.h, self.t_next);
+        let solver = method.solver.solver();
+
+        prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
+        half_kick(model, state, scratch, h); // v += h/2 M⁻¹ f(q, v, t)
+        set_target(model, state, scratch, self.keep);
+        let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
+        report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
+        close_instant(model, scratch, h, false, report);
+
+        fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
+        prepare(model, state, scratch); // J, K at t+h
+
+        // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
+        let correct = scratch.corrects_velocities(method, self.last);
+        report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?;
+        close_instant(model, scratch, h, true, report);
+        scratch.bodies.write_velocities(state);
+        state.impulse.copy_from_slice(&scratch.rows.impulse);
+        Ok(())
+    }
+}
+
+/// J v + C_t = 0, nothing else. Returns the largest change of a velocity, m/s or rad/s.
+///
+/// Impulses along the rows at time t change no later position: the position correction finds them anyway.
+pub(crate) fn correct_velocities(
     model: &Model,
     method: &Method,
     state: &mut State,
     scratch: &mut Scratch,
-    h: f64,
-    t_next: f64,
-    last: bool,
-    report: &mut StepReport,
-) -> Result<(), StepError> {
-    let solver = method.solver.solver();
-
-    prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
-    half_kick(model, state, scratch, h); // v += h/2 M⁻¹ f(q, v, t)
-    let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
-    scratch.rows.impulse.fill(0.0);
-    report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
-    close_instant(model, scratch, h, false, report);
-
-    fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
-    prepare(model, state, scratch); // J, K at t+h
-
-    let correct = method.velocity_correction && last
-        || scratch.loads.booked
-        || scratch.loads.velocity_dependent;
-    report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?; // v += h/2 M⁻¹ f, J v + C_t = 0
-    close_instant(model, scratch, h, true, report);
+) -> Result<f64, StepError> {
+    prepare(model, state, scratch);
+    scratch.rows.velocity_impulse.fill(0.0);
+    method.solver.solver().correct_velocities(model, method, state.t, scratch)?;
     scratch.bodies.write_velocities(state);
-    state.impulse.copy_from_slice(&scratch.rows.impulse);
-    Ok(())
+    Ok(largest_change(&scratch.bodies.twists, &scratch.bodies.twists_before).0)
+}
+
+fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    rows.impulse.fill(0.0);
+    rows.set_target(keep, model, bodies, state.t, &state.coordinate, work);
 }
 
 /// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state.
 fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
-    let Scratch { bodies, rows, work, .. } = scratch;
+    let Scratch { bodies, rows, work, direct, .. } = scratch;
     bodies.read_state(state);
+    if let Some(factor) = direct {
+        factor.ready = false;
+    }
     rows.prepare(model, bodies, state.t, &state.coordinate, work);
     bodies.twists_before.copy_from_slice(&bodies.twists);
 }
@@ -188,7 +223,7 @@ fn end_kick(
         }
         corrections += solver.correct_velocities(model, method, state.t, scratch)?;
         let last_change = change;
-        (change, body) = largest_change(&scratch.bodies, &scratch.previous_twists);
+        (change, body) = largest_change(&scratch.bodies.twists, &scratch.previous_twists);
         let speed = scratch.bodies.twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
         let speed = speed.fold(1.0, f64::max);
         let floor = 64.0 * f64::EPSILON * speed;
@@ -202,9 +237,9 @@ fn end_kick(
     Err(StepError::Forces { body, change, rounds: MAX_ROUNDS, t: state.t })
 }
 
-fn largest_change(bodies: &Bodies, previous: &[gelenk_model::Twist]) -> (f64, usize) {
+fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
     let (mut largest, mut body) = (0.0, 0);
-    for (i, (now, before)) in bodies.twists.iter().zip(previous).enumerate() {
+    for (i, (now, before)) in twists.iter().zip(previous).enumerate() {
         let change = (now.s_dot - before.s_dot).amax().max((now.omega - before.omega).amax());
         if change > largest || change.is_nan() {
             (largest, body) = (change, i);
@@ -259,7 +294,8 @@ fn add_joint_impulses(
 pub(crate) fn update_coordinates(model: &Model, state: &mut State) {
     use gelenk_model::joint::CoordinateKind;
     for joint in &model.joints {
-        let equations = joint.kind.equations();
+        let near = joint.near(&state.coordinate);
+        let equations = near.equations();
         let coordinates = equations.coordinates();
         if coordinates.is_empty() {
             continue;

@@ -1,8 +1,12 @@
 //! Solvers: how the impulses of a step are found.
 
+mod anderson;
+mod direct;
 mod iterative;
 
-pub use iterative::Iterative;
+pub use anderson::Anderson;
+pub use direct::{Direct, Factor};
+pub use iterative::{Iterative, PLAIN_SWEEPS};
 
 use gelenk_model::Model;
 
@@ -35,4 +39,9 @@ pub trait Solver: Sync {
         t: f64,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError>;
+}
+
+/// Length of a block's error; rad counted at 1 m.
+fn norm(c: &[f64]) -> f64 {
+    c.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
