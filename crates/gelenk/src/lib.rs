@@ -2,8 +2,10 @@
 
 pub mod certificate;
 pub mod export;
+pub mod film;
 pub mod hash;
 pub mod recording;
+mod svg;
 
 pub use certificate::Certificate;
 pub use gelenk_model as model;
