@@ -3,10 +3,13 @@
 pub mod certificate;
 pub mod converge;
 pub mod export;
+pub mod film;
 pub mod hash;
 pub mod recording;
 pub mod report;
 pub mod start;
+mod svg;
+pub mod thin;
 
 pub use certificate::Certificate;
 pub use gelenk_model as model;
