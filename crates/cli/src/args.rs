@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use crate::parse::{Times, assignment, levels, limit, not_negative, order, positive, times};
+use crate::parse::{Times, assignment, frames, levels, limit, not_negative, order, positive, times};
 
 /// Multibody dynamics: describe a mechanism in one file and see how it moves.
 #[derive(Debug, Parser)]
@@ -147,7 +147,7 @@ pub(crate) struct SettingArgs {
     pub(crate) velocity_tolerance: Option<f64>,
     /// Rotation of free bodies: exact, or taylor:N for a Taylor series of order N
     #[arg(long, value_name = "HOW", value_parser = crate::parse::flight, help_heading = "Method")]
-    pub(crate) flight: Option<gelenk::Flight>,
+    pub(crate) flight: Option<gelenk::model::Flight>,
     /// Leave velocities at the end of a step as they are (positions do not depend on it)
     #[arg(long, help_heading = "Method")]
     pub(crate) no_velocity_correction: bool,
@@ -185,9 +185,37 @@ pub(crate) struct RunArgs {
     /// Write no recording
     #[arg(long, conflicts_with = "output", help_heading = "Output")]
     pub(crate) no_record: bool,
-    /// Film strip to draw: poses at times through the run
+    /// Film strip to draw: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) film: Option<PathBuf>,
+    /// Its look
+    #[command(flatten)]
+    pub(crate) strip: FilmArgs,
+}
+
+/// How a film strip looks.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FilmArgs {
+    /// How many instants the film strip shows
+    #[arg(long, value_name = "N", default_value = "12", value_parser = frames, requires = "film", help_heading = "Film strip")]
+    pub(crate) frames: usize,
+    /// Instants over each other (overlaid) or next to each other (side-by-side)
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "overlaid",
+        hide_possible_values = true,
+        requires = "film",
+        help_heading = "Film strip"
+    )]
+    pub(crate) layout: Layout,
+}
+
+/// How the instants of a film strip are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    Overlaid,
+    SideBySide,
 }
 
 /// `gelenk check`
@@ -300,12 +328,12 @@ pub(crate) struct ExportArgs {
     /// The same table as Parquet
     #[arg(long, value_name = "FILE.parquet", group = "formats", value_hint = ValueHint::FilePath)]
     pub(crate) parquet: Option<PathBuf>,
-    /// Film strip: poses at times through the run
+    /// Film strip: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", group = "formats", value_hint = ValueHint::FilePath)]
     pub(crate) film: Option<PathBuf>,
-    /// Times of the film strip's pictures, s: 0,0.5,1 or FROM:TO:EVERY
-    #[arg(long, value_name = "S,...", allow_negative_numbers = true, value_parser = times, requires = "film")]
-    pub(crate) times: Option<Times>,
+    /// The film strip's look
+    #[command(flatten)]
+    pub(crate) strip: FilmArgs,
     /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
     pub(crate) limit: Vec<(String, u64)>,

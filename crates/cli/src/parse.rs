@@ -1,6 +1,6 @@
 //! Reading option values; each fault says what was expected.
 
-use gelenk::Flight;
+use gelenk::model::Flight;
 
 /// More times than this in one list are a typing error.
 const MOST_TIMES: f64 = 1e6;
@@ -11,7 +11,10 @@ pub(crate) struct Times(pub(crate) Vec<f64>);
 
 /// A number; an expression without names, such as `1/240` or `2*pi`, will do.
 fn number(text: &str) -> Result<f64, String> {
-    let value = text.trim().parse().or_else(|_| gelenk::constant(text))?;
+    let value = match text.trim().parse() {
+        Ok(value) => value,
+        Err(_) => gelenk::constant(text)?,
+    };
     if f64::is_finite(value) { Ok(value) } else { Err("it must be a finite number".to_owned()) }
 }
 
@@ -40,6 +43,14 @@ pub(crate) fn levels(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(n @ 2..=20) => Ok(n),
         _ => Err("it must be a whole number from 2 to 20".to_owned()),
+    }
+}
+
+/// How many instants a film strip shows.
+pub(crate) fn frames(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(n @ 1..=200) => Ok(n),
+        _ => Err("it must be a whole number from 1 to 200".to_owned()),
     }
 }
 

@@ -19,6 +19,16 @@ pub use recording::{Recorder, Recording, RecordingError};
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The value of an expression without names, such as `1/240` or `2*pi`; else what is wrong with it.
+pub fn constant(text: &str) -> Result<f64, String> {
+    let mut pool = gelenk_expr::Pool::new();
+    let expr = pool.parse(text).map_err(|error| match error.help {
+        Some(help) => format!("{}; {help}", error.message),
+        None => error.message,
+    })?;
+    pool.as_f64(expr).ok_or_else(|| "it must be a number".to_owned())
+}
+
 /// x
 pub fn simulate(
     model: &model::Model,

@@ -77,7 +77,7 @@ mod tests {
             assert_eq!(times.last().map(|t| t.to_bits()), Some(f64::from(n - 1).to_bits()));
             let gaps = times.windows(2).rev().skip(1).map(|pair| pair[1] - pair[0]);
             let widest = gaps.fold(0.0, f64::max);
-            assert!(widest <= 2.0 * f64::from(n) / 8.0, "{n}: {times:?}");
+            assert!(widest <= (f64::from(n) / 4.0).max(1.0), "{n}: {times:?}");
         }
     }
 }

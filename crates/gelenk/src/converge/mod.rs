@@ -10,12 +10,16 @@
 //! The reference is run with a smaller step and, where the engine has one, a higher order; how good it is itself is
 //! measured by a second one with twice its step. Levels whose error is not well above that are left out of the order.
 
+mod plot;
+
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use gelenk_model::{BodyId, BodyKind, Model, Observer, RunFailure, RunReport, RunSettings, Sample, State};
 
 use crate::simulate;
+
+pub use plot::plot_svg;
 
 /// The error must be this much above the reference's own to count.
 const ABOVE_REFERENCE: f64 = 50.0;
