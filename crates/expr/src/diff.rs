@@ -18,8 +18,11 @@ impl Pool {
     ///
     /// With x the time, functions of time are differentiated, d f(t)/dt = f'(t). Elsewhere all
     /// variables are independent of each other, f(t) of f'(t) too. Where a derivative jumps:
-    /// |u|' = sign(u) u', min and max take the branch of the chosen argument, and step, sign
-    /// and floor have derivative 0 (their jumps are ignored). Each ∂e/∂x is computed once.
+    /// |u|' = sign(u) u', min, max and conditionals take the derivative of what they choose,
+    /// and step, sign and floor have derivative 0 (their jumps are ignored).
+    ///
+    /// Each ∂e/∂x is computed once and remembered, also for the parts of e. A product of n
+    /// factors that all depend on x has n terms of n factors.
     ///
     /// ```
     /// # use gelenk_expr::Pool;
@@ -46,6 +49,12 @@ impl Pool {
         let result = memo.get(&(e, x)).copied().unwrap_or(Expr::ZERO);
         self.derivatives = memo;
         result
+    }
+
+    /// Forgets the derivatives that [`diff`](Self::diff) remembers, to save memory; the
+    /// expressions themselves stay.
+    pub fn forget_derivatives(&mut self) {
+        self.derivatives = FxHashMap::default();
     }
 
     /// The derivative along given rates, Σ ∂e/∂xᵢ rᵢ, in one pass.

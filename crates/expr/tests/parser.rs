@@ -4,7 +4,7 @@ use gelenk_expr::{MAX_DEPTH, ParseError, ParseOptions, Pool};
 use proptest::prelude::*;
 
 fn error(text: &str) -> ParseError {
-    Pool::new().parse(text).unwrap_err()
+    Pool::new().parse(text).expect_err("the text is wrong")
 }
 
 fn check_span(text: &str, error: &ParseError) {

@@ -104,7 +104,7 @@ impl Recipe {
                 let base = r.value(x, scale);
                 *scale = scale.max(base.recip().abs());
                 if *d == 1 {
-                    base.powi(i32::try_from(*n).unwrap())
+                    base.powi(i32::try_from(*n).expect("exponents are small"))
                 } else {
                     base.powf(*n as f64 / *d as f64)
                 }
