@@ -1,7 +1,7 @@
 //! Closing the joints of a part: damped Gauss-Newton.
 
 use crate::linear::{Part, Plan, Posture, damped_least_squares};
-use crate::math::{Quat, Vec3};
+use crate::rows::RowKind;
 
 /// Damping relative to the longest row: small enough not to be felt, large enough for rows that depend on others.
 const LEAST_DAMPING: f64 = 1e-8;
@@ -11,6 +11,8 @@ const FIRST_DAMPING: f64 = 1e-4;
 const MOST_DAMPING: f64 = 1e4;
 /// The largest turn of a body in one step, rad.
 const LARGEST_TURN: f64 = 0.5;
+/// Steps in a row that may gain next to nothing.
+const MOST_SLOW: usize = 8;
 /// A step that promises less than this share of the error is none.
 const STATIONARY: f64 = 1e-13;
 
@@ -44,65 +46,69 @@ impl Closing {
     /// ```text
     /// Δq = −M^-½ x,  x = argmin |A x − S C|² + δ² |x|²,  A = S J M^-½
     /// ```
-    /// For δ → 0 this is Δq = −M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ C. S brings the rows of a block to length ≤ 1. A step that does
-    /// not lower |S C| is halved, then damped more (\[Marquardt 1963\]). Goes on below the tolerance as long as the
-    /// errors fall.
+    /// For δ → 0 this is Δq = −M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ C. S makes equations of any unit read like lengths. A step that
+    /// does not lower |S C| is halved, then damped more (\[Marquardt 1963\]). Goes on below the tolerance as long as
+    /// the errors fall.
     pub(crate) fn close(&self, posture: &mut Posture<'_>) -> Closure {
-        let part = &self.part;
-        let mut c = part.errors(posture);
-        let scales = self.block_scales(posture);
-        let mut cost = cost_of(&c, &scales);
-        let mut result = Closure { closed: false, iterations: 0, cost, stationary: false };
+        let mut c = self.part.errors(posture);
+        let scales = self.row_scales(posture);
+        let mut result =
+            Closure { closed: false, iterations: 0, cost: cost_of(&c, &scales), stationary: false };
         let mut damping = LEAST_DAMPING;
         let mut falling = true;
         let mut slow = 0;
-        while result.iterations < self.max_iterations && cost > 0.0 && cost.is_finite() {
+        while result.iterations < self.max_iterations
+            && result.cost > 0.0
+            && result.cost.is_finite()
+        {
             if self.is_closed(&c) && !falling {
                 break;
             }
             result.iterations += 1;
-            let mut matrix = part.matrix(posture).matrix;
-            matrix.scale_rows(&scales);
-            let longest = matrix.row_norms().into_iter().fold(0.0_f64, f64::max);
-            if !longest.is_finite() || longest == 0.0 {
+            let Some(x) = self.step(posture, &c, &scales, damping) else {
+                result.stationary = true;
                 break;
+            };
+            if let Some((new_c, whole)) = self.descend(posture, &x, result.cost, &scales) {
+                c = new_c;
+                let new_cost = cost_of(&c, &scales);
+                falling = new_cost < 0.25 * result.cost;
+                slow = if new_cost > (1.0 - 1e-9) * result.cost { slow + 1 } else { 0 };
+                result.cost = new_cost;
+                damping = if whole { (0.1 * damping).max(LEAST_DAMPING) } else { damping };
+            } else {
+                falling = false;
+                damping = (10.0 * damping).max(FIRST_DAMPING);
             }
-            let b: Vec<f64> = c.iter().zip(&scales).map(|(c, s)| c * s).collect();
-            let x = damped_least_squares(&matrix, &self.plan, &b, damping * longest, None);
-            let remaining = matrix.multiply(&x);
-            let remaining: f64 = remaining.iter().zip(&b).map(|(ax, b)| (ax + b).powi(2)).sum();
-            if cost - 0.5 * remaining <= STATIONARY * cost {
+            if slow >= MOST_SLOW || damping > MOST_DAMPING {
                 result.stationary = true;
                 break;
             }
-            match self.descend(posture, &x, cost, &scales) {
-                Some((new_c, full)) => {
-                    c = new_c;
-                    let new_cost = cost_of(&c, &scales);
-                    falling = new_cost < 0.25 * cost;
-                    slow = if new_cost > (1.0 - 1e-9) * cost { slow + 1 } else { 0 };
-                    cost = new_cost;
-                    if full {
-                        damping = (0.1 * damping).max(LEAST_DAMPING);
-                    }
-                    if slow >= 8 {
-                        result.stationary = true;
-                        break;
-                    }
-                }
-                None => {
-                    falling = false;
-                    damping = (10.0 * damping).max(FIRST_DAMPING);
-                    if damping > MOST_DAMPING {
-                        result.stationary = true;
-                        break;
-                    }
-                }
-            }
         }
-        result.cost = cost;
         result.closed = self.is_closed(&c);
         result
+    }
+
+    /// x of the step at this damping; `None` where it promises nothing.
+    fn step(
+        &self,
+        posture: &mut Posture<'_>,
+        c: &[f64],
+        scales: &[f64],
+        damping: f64,
+    ) -> Option<Vec<f64>> {
+        let mut matrix = self.part.matrix(posture).matrix;
+        matrix.scale_rows(scales);
+        let longest = matrix.row_norms().into_iter().fold(0.0_f64, f64::max);
+        if !longest.is_finite() || longest == 0.0 {
+            return None;
+        }
+        let b: Vec<f64> = c.iter().zip(scales).map(|(c, s)| c * s).collect();
+        let x = damped_least_squares(&matrix, &self.plan, &b, damping * longest, None);
+        let now: f64 = b.iter().map(|b| b * b).sum();
+        let then = matrix.multiply(&x);
+        let then: f64 = then.iter().zip(&b).map(|(ax, b)| (ax + b).powi(2)).sum();
+        (now - then > STATIONARY * now).then_some(x)
     }
 
     /// Whether every error is within its tolerance; false for what is not a number.
@@ -121,55 +127,29 @@ impl Closing {
         let movements = self.part.movements(posture, x);
         let turn = movements.iter().map(|(_, turn)| turn.norm()).fold(0.0, f64::max);
         let whole = if turn > LARGEST_TURN { LARGEST_TURN / turn } else { 1.0 };
-        let saved = self.places(posture);
+        let saved = self.part.places(posture);
         for share in [1.0, 0.5, 0.25, 0.125] {
-            self.displace(posture, &movements, whole * share);
+            self.part.displace(posture, &movements, whole * share);
             let c = self.part.errors(posture);
             if cost_of(&c, scales) < cost {
-                posture.follow_coordinates(self.part.blocks.iter().map(|b| b.block));
+                posture.follow_coordinates(self.part.joints.iter().copied());
                 return Some((c, whole * share >= 1.0));
             }
-            self.restore(posture, &saved);
+            self.part.restore(posture, &saved);
         }
         None
     }
 
-    /// Moves all bodies by `share` of the movements.
-    pub(crate) fn displace(
-        &self,
-        posture: &mut Posture<'_>,
-        movements: &[(Vec3, Vec3)],
-        share: f64,
-    ) {
-        for (&body, (step, turn)) in self.part.bodies.iter().zip(movements) {
-            posture.displace(body, &(step * share), &(turn * share));
-        }
-    }
-
-    /// Where the bodies are.
-    pub(crate) fn places(&self, posture: &Posture<'_>) -> Vec<(Vec3, Quat)> {
-        let state = &posture.state;
-        self.part.bodies.iter().map(|&b| (state.s[b], state.rot[b])).collect()
-    }
-
-    /// Puts the bodies back.
-    pub(crate) fn restore(&self, posture: &mut Posture<'_>, places: &[(Vec3, Quat)]) {
-        for (&body, (s, rot)) in self.part.bodies.iter().zip(places) {
-            posture.place(body, s, rot);
-        }
-    }
-
-    /// S: 1 / (longest row of J in the block), so that equations of any size read like lengths.
-    fn block_scales(&self, posture: &mut Posture<'_>) -> Vec<f64> {
+    /// S: 1 / |J| for equations, whose unit is anything, so that they read like lengths; 1 for joints, in m and rad.
+    fn row_scales(&self, posture: &mut Posture<'_>) -> Vec<f64> {
         let lengths = self.part.matrix(posture).lengths;
-        let mut scales = Vec::with_capacity(lengths.len());
-        for block in &self.part.blocks {
-            let lengths = &lengths[block.first_row..block.first_row + block.rows.len()];
-            let longest = lengths.iter().copied().fold(0.0, f64::max);
-            let scale = if longest.is_finite() && longest > 1e-9 { 1.0 / longest } else { 1.0 };
-            scales.extend(std::iter::repeat_n(scale, block.rows.len()));
-        }
-        scales
+        let rows = self.part.rows().into_iter().zip(lengths);
+        let is_equation = |k: usize| matches!(posture.model.rows[k].kind, RowKind::Equation(_));
+        let scales = rows.map(|((block, _), length)| {
+            let usable = length.is_finite() && length > 1e-9;
+            if usable && is_equation(block) { 1.0 / length } else { 1.0 }
+        });
+        scales.collect()
     }
 }
 

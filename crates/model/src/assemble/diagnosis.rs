@@ -3,10 +3,10 @@
 use super::closure::Closing;
 use super::nearby::nearby;
 use super::{Failure, FailureKind};
-use crate::linear::{Metric, Part, Posture, Rank, rank, surplus_rows};
+use crate::linear::{Metric, Part, Posture, Preference, Rank, rank, surplus_rows};
 
-/// Pivots below these count as zero, one after the other, until the errors that remain are explained.
-const TOLERANCES: [f64; 5] = [1e-9, 1e-7, 1e-5, 1e-3, 1e-2];
+/// Pivots below these count as zero, one after the other, until the errors that remain are explained and the rest closes.
+const TOLERANCES: [f64; 6] = [1e-9, 1e-6, 1e-3, 1e-2, 3e-2, 1e-1];
 /// Pivots below this count as zero at nearby postures, which are closed to rounding and far from singular ones.
 const NEARBY_TOLERANCE: f64 = 1e-5;
 /// Directions tried.
@@ -28,13 +28,14 @@ pub(crate) fn diagnose(closing: &Closing, posture: &Posture<'_>) -> Failure {
         let element = posture.model.rows[block].name.clone();
         return Failure { element, residual: f64::NAN, kind: FailureKind::Undefined };
     }
-    let Some(reduced) = without_surplus(closing, &mut best, &c) else {
+    let reduced = TOLERANCES.iter().find_map(|&tolerance| {
+        let reduced = without_surplus(closing, &mut best, &c, tolerance)?;
+        let mut free = best.clone();
+        reduced.close(&mut free).closed.then_some((reduced, free))
+    });
+    let Some((reduced, free)) = reduced else {
         return failure(FailureKind::NotClosable);
     };
-    let mut free = best.clone();
-    if !reduced.close(&mut free).closed {
-        return failure(FailureKind::NotClosable);
-    }
     let mut others: Vec<Posture<'_>> =
         (1..=SAMPLES).filter_map(|seed| nearby(&reduced, &free, seed)).collect();
     if others.is_empty() {
@@ -66,19 +67,24 @@ pub(crate) fn worst(closing: &Closing, posture: &Posture<'_>, c: &[f64]) -> (Str
     (worst.0, worst.1)
 }
 
-/// The part without the rows that depend on earlier ones, at the first tolerance that explains the errors.
-fn without_surplus(closing: &Closing, posture: &mut Posture<'_>, c: &[f64]) -> Option<Closing> {
+/// The part without the rows that depend on earlier ones; `None` where they do not explain the errors.
+fn without_surplus(
+    closing: &Closing,
+    posture: &mut Posture<'_>,
+    c: &[f64],
+    tolerance: f64,
+) -> Option<Closing> {
     let part = &closing.part;
-    let rank = TOLERANCES.iter().find_map(|&tolerance| {
-        let rank = rank(part, &closing.plan, posture, tolerance);
-        // Errors at the minimum: Cᵀ S² J = 0 with S near D⁻¹ scales; compare in the rows' own lengths.
-        let y: Vec<f64> =
-            c.iter().zip(&rank.scales).map(|(c, d)| if *d > 0.0 { c / d } else { 0.0 }).collect();
-        let all: f64 = y.iter().map(|y| y * y).sum();
-        let explained: f64 = project(&rank, &y).iter().map(|y| y * y).sum();
-        (explained >= 0.9 * all).then_some(rank)
-    })?;
-    let surplus = surplus_rows(&rank.null_vectors, part.n_rows(), |row| row);
+    let rank = rank(part, &closing.plan, posture, tolerance);
+    // At the minimum Cᵀ J = 0, so that y = D⁻¹ C is a combination of the rows D J that vanishes.
+    let y: Vec<f64> =
+        c.iter().zip(&rank.scales).map(|(c, d)| if *d > 0.0 { c / d } else { 0.0 }).collect();
+    let all: f64 = y.iter().map(|y| y * y).sum();
+    let explained: f64 = project(&rank, &y).iter().map(|y| y * y).sum();
+    if explained < 0.9 * all {
+        return None;
+    }
+    let surplus = surplus_rows(&rank.null_vectors, part.n_rows(), Preference::Share, |row| row);
     let rows = part.rows();
     let dropped: Vec<(usize, usize)> = surplus.iter().map(|s| rows[s.row]).collect();
     let blocks: Vec<usize> = part.blocks.iter().map(|b| b.block).collect();
@@ -123,7 +129,9 @@ fn project(rank: &Rank, y: &[f64]) -> Vec<f64> {
     let mut part = vec![0.0; y.len()];
     for vector in &rank.null_vectors {
         let dot: f64 = vector.iter().map(|&(row, n)| n * y[row]).sum();
-        vector.iter().for_each(|&(row, n)| part[row] += dot * n);
+        for &(row, n) in vector {
+            part[row] += dot * n;
+        }
     }
     part
 }

@@ -12,6 +12,8 @@ mod nearest;
 mod velocity;
 
 pub(crate) use closure::Closing;
+#[cfg(test)]
+pub(crate) use nearby::Spread;
 pub(crate) use nearby::{free_motion, nearby};
 
 use crate::body::BodyId;
@@ -246,7 +248,7 @@ pub fn assemble_from(model: &Model, state: &State, options: &AssembleOptions) ->
             failures.push(Failure { element, residual, kind });
         }
     }
-    posture.follow_coordinates(0..model.rows.len());
+    posture.follow_coordinates((0_u32..).zip(&model.joints).map(|(i, _)| JointId(i)));
     let after = inconsistency(&mut posture);
     for &block in &graph.idle_blocks {
         failures.extend(idle_failure(model, options, block, &after[block]));
@@ -299,21 +301,21 @@ fn close_part(
     if closing.is_closed(&closing.part.errors(posture)) {
         return Ok(());
     }
-    let start = closing.places(posture);
-    let blocks = || closing.part.blocks.iter().map(|b| b.block);
+    let start = closing.part.places(posture);
     let first = closing.close(posture);
     report.iterations += first.iterations;
     if !first.closed && first.cost.is_finite() {
-        let mut best = (first.cost, closing.places(posture));
+        let mut best = (first.cost, closing.part.places(posture));
         let from = best.1.clone();
         let mut spread = nearby::Spread::new(0);
         for amplitude in DISTURBANCES {
-            closing.restore(posture, &from);
-            closing.displace(posture, &disturbance(closing, posture, &mut spread), amplitude);
+            closing.part.restore(posture, &from);
+            let movements = disturbance(closing, posture, &mut spread);
+            closing.part.displace(posture, &movements, amplitude);
             let again = closing.close(posture);
             report.iterations += again.iterations;
             if again.closed || again.cost < best.0 {
-                best = (again.cost, closing.places(posture));
+                best = (again.cost, closing.part.places(posture));
             }
             if again.closed {
                 let name = &posture.model.rows[closing.part.blocks[0].block].name;
@@ -323,8 +325,7 @@ fn close_part(
                 break;
             }
         }
-        closing.restore(posture, &best.1);
-        posture.follow_coordinates(blocks());
+        closing.part.restore(posture, &best.1);
     }
     if !closing.is_closed(&closing.part.errors(posture)) {
         return Err(diagnosis::diagnose(closing, posture));

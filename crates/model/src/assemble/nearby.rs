@@ -76,17 +76,13 @@ pub(crate) fn nearby<'m>(
     if way == 0.0 || !way.is_finite() {
         return None;
     }
-    closing.displace(&mut other, &movements, AMPLITUDE / way);
-    other.follow_coordinates(closing.part.blocks.iter().map(|b| b.block));
+    let start = closing.part.places(&mut other);
+    closing.part.displace(&mut other, &movements, AMPLITUDE / way);
+    other.follow_coordinates(closing.part.joints.iter().copied());
     if !closing.close(&mut other).closed {
         return None;
     }
-    let moved: Vec<(Vec3, Vec3)> = closing
-        .places(&other)
-        .iter()
-        .zip(closing.places(posture))
-        .map(|((s, rot), (s_0, rot_0))| (s - s_0, (rot * rot_0.inverse()).scaled_axis()))
-        .collect();
+    let moved = closing.part.moved(&other, &start);
     (self::way(&moved, size) >= STAYED * AMPLITUDE).then_some(other)
 }
 

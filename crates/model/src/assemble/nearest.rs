@@ -1,8 +1,7 @@
 //! Among the closed postures, the one nearest to the start.
 
 use super::closure::Closing;
-use crate::linear::{Posture, damped_least_squares};
-use crate::math::{Quat, Vec3};
+use crate::linear::{Places, Posture, damped_least_squares};
 
 /// Damping that stands for the distance beside the joints, relative to rows of length 1.
 const WEIGHT: f64 = 1e-7;
@@ -14,11 +13,7 @@ const GAIN: f64 = 1e-6;
 ///
 /// Minimizes D = Σ m |Δs|² + Δφ·J Δφ, Δφ the rotation vector from start to now, by Gauss-Newton steps
 /// min |A x + C|² + δ² |x + d|², d = M^½ (Δs, Δφ), each followed by closing. A step that does not shorten D is undone.
-pub(crate) fn approach(
-    closing: &Closing,
-    posture: &mut Posture<'_>,
-    start: &[(Vec3, Quat)],
-) -> usize {
+pub(crate) fn approach(closing: &Closing, posture: &mut Posture<'_>, start: &Places) -> usize {
     let mut d = displacement(closing, posture, start);
     let mut distance = square(&d);
     let mut steps = 0;
@@ -35,10 +30,10 @@ pub(crate) fn approach(
             break;
         }
         let movements = closing.part.movements(posture, &x);
-        let saved = closing.places(posture);
+        let saved = closing.part.places(posture);
         let mut gain = 0.0;
         for share in [1.0, 0.25] {
-            closing.displace(posture, &movements, share);
+            closing.part.displace(posture, &movements, share);
             let closed = closing.close(posture).closed;
             let new_d = displacement(closing, posture, start);
             let new_distance = square(&new_d);
@@ -47,8 +42,7 @@ pub(crate) fn approach(
                 (d, distance) = (new_d, new_distance);
                 break;
             }
-            closing.restore(posture, &saved);
-            posture.follow_coordinates(closing.part.blocks.iter().map(|b| b.block));
+            closing.part.restore(posture, &saved);
         }
         if gain < GAIN {
             break;
@@ -58,14 +52,8 @@ pub(crate) fn approach(
 }
 
 /// M^½ (Δs, Δφ) from `start` to the posture.
-fn displacement(closing: &Closing, posture: &Posture<'_>, start: &[(Vec3, Quat)]) -> Vec<f64> {
-    let movements: Vec<(Vec3, Vec3)> = closing
-        .places(posture)
-        .iter()
-        .zip(start)
-        .map(|((s, rot), (s_0, rot_0))| (s - s_0, (rot * rot_0.inverse()).scaled_axis()))
-        .collect();
-    closing.part.weighted(posture, &movements)
+fn displacement(closing: &Closing, posture: &Posture<'_>, start: &Places) -> Vec<f64> {
+    closing.part.weighted(posture, &closing.part.moved(posture, start))
 }
 
 fn square(x: &[f64]) -> f64 {

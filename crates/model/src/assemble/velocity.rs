@@ -23,7 +23,12 @@ pub(crate) fn project(closing: &Closing, posture: &mut Posture<'_>, tolerance: f
     let scales: Vec<f64> =
         matrix.row_norms().iter().map(|n| if *n > 0.0 { 1.0 / n } else { 0.0 }).collect();
     matrix.scale_rows(&scales);
+    let all = matrix;
+    let ropes = part.one_sided(posture.model);
     for _ in 0..MAX_ROUNDS {
+        // A rope that shortens is in nobody's way.
+        let mut matrix = all.clone();
+        matrix.clear_rows(|i| ropes[i] && rates[i] == 0.0);
         let b: Vec<f64> = rates.iter().zip(&scales).map(|(r, s)| r * s).collect();
         let x = damped_least_squares(&matrix, &closing.plan, &b, DAMPING, None);
         for (&body, (s_dot, omega)) in part.bodies.iter().zip(part.movements(posture, &x)) {

@@ -3,7 +3,7 @@
 use super::{CheckOptions, ComponentReport, RedundantRow};
 use crate::assemble::{AssembleOptions, Closing, closing, free_motion, nearby};
 use crate::graph::Component;
-use crate::linear::{Metric, Part, Plan, Posture, Rank, Surplus, rank, surplus_rows};
+use crate::linear::{Metric, Part, Plan, Posture, Preference, Rank, Surplus, rank, surplus_rows};
 use crate::model::Model;
 
 /// Pivots below this count as zero in nearby poses: those are closed to rounding, about 1e-13, so that a pivot that
@@ -70,7 +70,7 @@ impl<'m> ComponentCheck<'m> {
         warnings.extend(dead.map(|row| format!("{row}: acts only on directions without inertia")));
         let (redundant, nearby_rank) = self.redundant(posture, &here);
         let nearly_redundant = self.nearly_redundant(posture, &here);
-        let degrees_of_freedom = coordinates - here.rank;
+        let degrees_of_freedom = coordinates - here.n_independent;
         let immovable = if self.driven(posture) {
             Vec::new()
         } else {
@@ -82,8 +82,8 @@ impl<'m> ComponentCheck<'m> {
             loops: self.component.loops,
             degrees_of_freedom,
             constraints: self.part.n_rows(),
-            rank: here.rank,
-            singular: here.rank < nearby_rank,
+            rank: here.n_independent,
+            singular: here.n_independent < nearby_rank,
         };
         let smallest_pivot = here.smallest_pivot;
         Found {
@@ -124,16 +124,16 @@ impl<'m> ComponentCheck<'m> {
     /// The rows that depend on earlier ones, and the largest rank here or nearby.
     fn redundant(&self, posture: &mut Posture<'_>, here: &Rank) -> (Vec<RedundantRow>, usize) {
         let n_rows = self.part.n_rows();
-        if here.null_vectors.len() == here.undefined.len() {
-            return (Vec::new(), here.rank);
+        if here.n_surplus() == 0 {
+            return (Vec::new(), here.n_independent);
         }
         let generic = self.nearby_surplus(posture, here);
         let generic_rows: Vec<usize> = generic.iter().map(|s| s.row).collect();
         let is_generic = |row: usize| generic_rows.binary_search(&row).is_ok();
         // Rows redundant everywhere come last, so that only the others can be redundant here alone.
         let order = |row: usize| if is_generic(row) { n_rows + row } else { row };
-        let mut surplus = surplus_rows(&here.null_vectors, n_rows, order);
-        surplus.retain(|s| here.undefined.binary_search(&s.row).is_err());
+        let mut surplus = surplus_rows(&here.null_vectors, n_rows, Preference::Order, order);
+        surplus.retain(|s| here.counts(s.row));
         let n_here = surplus.len().saturating_sub(generic.len());
         let mut only_here = 0;
         let rows = surplus.iter().map(|s| {
@@ -141,30 +141,27 @@ impl<'m> ComponentCheck<'m> {
             only_here += usize::from(!always);
             self.redundant_row(s, always)
         });
-        (rows.collect(), here.rank + n_here)
+        (rows.collect(), here.n_independent + n_here)
     }
 
     /// The redundant rows at the nearby pose of highest rank; those of this pose if no other is found.
     fn nearby_surplus(&self, posture: &Posture<'_>, here: &Rank) -> Vec<Surplus> {
         let n_rows = self.part.n_rows();
-        let in_order = |vectors: &[Vec<(usize, f64)>]| {
-            let mut surplus = surplus_rows(vectors, n_rows, |row| row);
-            surplus.retain(|s| here.undefined.binary_search(&s.row).is_err());
-            surplus
-        };
         // Aiming at zero closes the other poses to rounding.
         let tolerance = Some(1e-12);
         let options = AssembleOptions { tolerance, ..AssembleOptions::default() };
         let closing: Closing = closing(self.model, self.component, &options);
-        let mut best = here.null_vectors.clone();
+        let mut best = here.clone();
         for seed in 1..=self.options.samples {
             let Some(mut other) = nearby(&closing, posture, seed) else { continue };
             let there = rank(&self.part, &self.plan, &mut other, NEARBY_TOLERANCE);
-            if there.null_vectors.len() < best.len() {
-                best = there.null_vectors;
+            if there.slack == here.slack && there.n_surplus() < best.n_surplus() {
+                best = there;
             }
         }
-        in_order(&best)
+        let mut surplus = surplus_rows(&best.null_vectors, n_rows, Preference::Order, |row| row);
+        surplus.retain(|s| best.counts(s.row));
+        surplus
     }
 
     /// Rows that would be redundant at the looser tolerance.
@@ -175,11 +172,16 @@ impl<'m> ComponentCheck<'m> {
         let near = rank(&self.part, &self.plan, posture, self.options.near_tolerance);
         let n_rows = self.part.n_rows();
         let redundant: Vec<usize> =
-            surplus_rows(&here.null_vectors, n_rows, |row| row).iter().map(|s| s.row).collect();
-        let surplus = surplus_rows(&near.null_vectors, n_rows, |row| row);
+            surplus_rows(&here.null_vectors, n_rows, Preference::Order, |row| row)
+                .iter()
+                .map(|s| s.row)
+                .collect();
+        let known = |row: usize| redundant.binary_search(&row).is_ok();
+        let order = |row: usize| if known(row) { n_rows + row } else { row };
+        let surplus = surplus_rows(&near.null_vectors, n_rows, Preference::Share, order);
         surplus
             .iter()
-            .filter(|s| redundant.binary_search(&s.row).is_err())
+            .filter(|s| near.counts(s.row) && !known(s.row))
             .map(|s| self.redundant_row(s, false))
             .collect()
     }

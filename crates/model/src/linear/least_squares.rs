@@ -21,7 +21,9 @@ pub(crate) fn damped_least_squares(
     d: Option<&[f64]>,
 ) -> Vec<f64> {
     let mut right = d.map_or_else(|| vec![0.0; matrix.n_columns()], <[f64]>::to_vec);
-    right.iter_mut().for_each(|d| *d *= delta);
+    for d in &mut right {
+        *d *= delta;
+    }
     if plan.work > MAX_WORK {
         return conjugate_gradients(matrix, b, delta, &right);
     }
@@ -62,4 +64,31 @@ fn conjugate_gradients(matrix: &BlockMatrix, b: &[f64], delta: f64, right: &[f64
         p.iter_mut().zip(&s).for_each(|(p, s)| *p = s + beta * *p);
     }
     x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::matrix::Block;
+
+    #[test]
+    fn conjugate_gradients_agree_with_elimination() {
+        // A chain of ten groups of two columns.
+        let first_column: Vec<usize> = (0..=10).map(|g| 2 * g).collect();
+        let blocks = (0..9).map(|k| Block {
+            groups: vec![k, k + 1],
+            first_row: 2 * k,
+            n_rows: 2,
+            values: vec![1.0, 0.2, -1.0, 0.5, 0.1, 1.0, 0.3, -1.0],
+        });
+        let matrix = BlockMatrix { first_column, blocks: blocks.collect() };
+        let b: Vec<f64> = (0..18).map(|i| f64::from(i % 5) - 2.0).collect();
+        let d: Vec<f64> = (0..20).map(|i| f64::from(i % 3) - 1.0).collect();
+        let direct = damped_least_squares(&matrix, &Plan::new(&matrix), &b, 1e-2, Some(&d));
+        let right: Vec<f64> = d.iter().map(|d| 1e-2 * d).collect();
+        let iterative = conjugate_gradients(&matrix, &b, 1e-2, &right);
+        for (a, b) in direct.iter().zip(&iterative) {
+            assert!((a - b).abs() < 1e-8, "{a} {b}");
+        }
+    }
 }

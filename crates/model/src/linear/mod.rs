@@ -12,12 +12,14 @@ mod least_squares;
 mod matrix;
 mod part;
 mod plan;
+mod posture;
 mod qr;
 mod rank;
 mod surplus;
 
 pub(crate) use least_squares::damped_least_squares;
-pub(crate) use part::{Metric, Part, Posture};
+pub(crate) use part::{Metric, Part, Places};
 pub(crate) use plan::Plan;
+pub(crate) use posture::Posture;
 pub(crate) use rank::{Rank, rank};
-pub(crate) use surplus::{Surplus, surplus_rows};
+pub(crate) use surplus::{Preference, Surplus, surplus_rows};

@@ -1,129 +1,12 @@
-//! A part of a mechanism at a posture: its errors and its mass-weighted Jacobian.
+//! A part of a mechanism: its errors and its mass-weighted Jacobian at a posture.
 
 use super::matrix::{Block, BlockMatrix};
 use super::plan::Plan;
+use super::posture::Posture;
+use crate::joint::JointId;
 use crate::math::{Quat, Vec3};
 use crate::model::Model;
-use crate::rows::{Instant, RowKind};
-use crate::signal::Work;
-use crate::state::{Pose, State, Twist};
-
-/// A state of the model with what evaluating its rows needs.
-#[derive(Clone, Debug)]
-pub(crate) struct Posture<'m> {
-    pub(crate) model: &'m Model,
-    pub(crate) state: State,
-    /// Poses of `state`. (n_bodies)
-    poses: Vec<Pose>,
-    /// Twists of `state`. (n_bodies)
-    twists: Vec<Twist>,
-    work: Work,
-}
-
-impl<'m> Posture<'m> {
-    pub(crate) fn new(model: &'m Model, state: State) -> Self {
-        let mut poses = vec![Pose::identity(); model.n_bodies()];
-        let mut twists = vec![Twist::zero(); model.n_bodies()];
-        state.write_poses(&mut poses);
-        state.write_twists(&mut twists);
-        Posture { model, state, poses, twists, work: model.work() }
-    }
-
-    pub(crate) fn set_time(&mut self, t: f64) {
-        self.state.t = t;
-    }
-
-    fn instant<'a>(state: &'a State, poses: &'a [Pose], twists: &'a [Twist]) -> Instant<'a> {
-        Instant { t: state.t, poses, twists, coordinates: &state.coordinate }
-    }
-
-    /// C of a block. (n_rows)
-    pub(crate) fn error(&mut self, block: usize) -> Vec<f64> {
-        let rows = &self.model.rows[block];
-        let mut c = vec![0.0; rows.n_rows];
-        let at = Self::instant(&self.state, &self.poses, &self.twists);
-        rows.error(self.model, &at, &mut self.work, &mut c);
-        c
-    }
-
-    /// ∂C/∂t of a block. (n_rows)
-    pub(crate) fn time_rate(&mut self, block: usize) -> Vec<f64> {
-        let rows = &self.model.rows[block];
-        let mut c_t = vec![0.0; rows.n_rows];
-        let at = Self::instant(&self.state, &self.poses, &self.twists);
-        rows.time_rate(&at, &mut self.work, &mut c_t);
-        c_t
-    }
-
-    /// J of a block, row-major, 6 columns a body. (n_rows × 6 n_bodies)
-    pub(crate) fn jacobian(&mut self, block: usize) -> Vec<f64> {
-        let rows = &self.model.rows[block];
-        let mut jac = vec![0.0; rows.n_rows * 6 * rows.bodies.len()];
-        let at = Self::instant(&self.state, &self.poses, &self.twists);
-        rows.jacobian(self.model, &at, &mut self.work, &mut jac);
-        jac
-    }
-
-    /// Ċ = J v + C_t of a block. (n_rows)
-    pub(crate) fn rate(&mut self, block: usize) -> Vec<f64> {
-        let mut c_dot = self.time_rate(block);
-        let jac = self.jacobian(block);
-        let bodies = &self.model.rows[block].bodies;
-        for (sum, row) in c_dot.iter_mut().zip(jac.chunks(6 * bodies.len().max(1))) {
-            for (body, row) in bodies.iter().zip(row.chunks(6)) {
-                let twist = &self.twists[body.index()];
-                for k in 0..3 {
-                    *sum += row[k] * twist.s_dot[k] + row[3 + k] * twist.omega[k];
-                }
-            }
-        }
-        c_dot
-    }
-
-    /// Moves a body by `step` and turns it by the rotation vector `turn`, world axes.
-    pub(crate) fn displace(&mut self, body: usize, step: &Vec3, turn: &Vec3) {
-        let state = &mut self.state;
-        state.s[body] += step;
-        if *turn != Vec3::zeros() {
-            state.rot[body] = Quat::from_scaled_axis(*turn) * state.rot[body];
-            state.rot[body].renormalize();
-        }
-        self.refresh(body);
-    }
-
-    /// Puts a body at a place.
-    pub(crate) fn place(&mut self, body: usize, s: &Vec3, rot: &Quat) {
-        self.state.s[body] = *s;
-        self.state.rot[body] = *rot;
-        self.refresh(body);
-    }
-
-    /// Changes the velocity of a body.
-    pub(crate) fn push(&mut self, body: usize, s_dot: &Vec3, omega: &Vec3) {
-        self.state.s_dot[body] += s_dot;
-        self.state.omega[body] += omega;
-        let (s_dot, omega) = (self.state.s_dot[body], self.state.omega[body]);
-        self.twists[body] = Twist { s_dot, omega };
-    }
-
-    fn refresh(&mut self, body: usize) {
-        let rot = self.state.rot[body].to_rotation_matrix().into_inner();
-        self.poses[body] = Pose { s: self.state.s[body], rot };
-    }
-
-    /// Brings the unwrapped coordinates of the joints among `blocks` up to date with the poses.
-    pub(crate) fn follow_coordinates(&mut self, blocks: impl Iterator<Item = usize>) {
-        for block in blocks {
-            let RowKind::Joint(id) = self.model.rows[block].kind else { continue };
-            let joint = &self.model.joints[id.index()];
-            for which in 0..joint.kind.equations().coordinates().len() {
-                let at = Self::instant(&self.state, &self.poses, &self.twists);
-                let q = self.model.joint_coordinate(id, which, &at);
-                self.state.coordinate[joint.first_coordinate + which] = q;
-            }
-        }
-    }
-}
+use crate::rows::RowKind;
 
 /// How movements are weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,12 +29,22 @@ pub(crate) struct Part {
     columns: Vec<Column>,
     /// Blocks with active rows.
     pub(crate) blocks: Vec<PartBlock>,
+    /// Joints among the blocks.
+    pub(crate) joints: Vec<JointId>,
+}
+
+/// Where the bodies of a part are, and its joint coordinates.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// Centre of mass and rotation, body by body.
+    pub(crate) bodies: Vec<(Vec3, Quat)>,
+    coordinates: Vec<f64>,
 }
 
 /// J M^-½ at a posture.
 pub(crate) struct WeightedRows {
     pub(crate) matrix: BlockMatrix,
-    /// |J|, row by row, without weights.
+    /// |J| on bodies that move, row by row, without weights.
     pub(crate) lengths: Vec<f64>,
     /// |J| times the largest weight the row meets: what it would weigh if no direction lacked inertia.
     pub(crate) ceilings: Vec<f64>,
@@ -194,6 +87,7 @@ impl Part {
             first_column: vec![0],
             columns: Vec::new(),
             blocks: Vec::with_capacity(blocks.len()),
+            joints: Vec::new(),
         };
         let masses = bodies.iter().map(|&b| model.bodies[b].mass).filter(|m| *m > 0.0);
         let mean = masses.clone().sum::<f64>() / masses.count().max(1) as f64;
@@ -221,6 +115,9 @@ impl Part {
         }
         let mut first_row = 0;
         for &k in blocks {
+            if let RowKind::Joint(id) = model.rows[k].kind {
+                part.joints.push(id);
+            }
             let rows: Vec<usize> = (0..model.rows[k].n_rows).filter(|&i| active(k, i)).collect();
             if rows.is_empty() {
                 continue;
@@ -251,6 +148,11 @@ impl Part {
     /// (block, row in it) of each row.
     pub(crate) fn rows(&self) -> Vec<(usize, usize)> {
         self.blocks.iter().flat_map(|b| b.rows.iter().map(move |&i| (b.block, i))).collect()
+    }
+
+    /// Whether each row is an inequality.
+    pub(crate) fn one_sided(&self, model: &Model) -> Vec<bool> {
+        self.rows().iter().map(|&(block, _)| model.rows[block].one_sided(model)).collect()
     }
 
     /// The order of elimination; it depends on the structure alone.
@@ -329,7 +231,9 @@ impl Part {
             }
             for &i in &b.rows {
                 let row = &jac[i * stride..(i + 1) * stride];
-                let length = row.iter().map(|a| a * a).sum::<f64>().sqrt();
+                let of_bodies = row.chunks(6).zip(&b.slots).filter(|(_, group)| group.is_some());
+                let squares = of_bodies.flat_map(|(row, _)| row).map(|a| a * a);
+                let length = squares.sum::<f64>().sqrt();
                 lengths.push(length);
                 ceilings.push(length * largest);
             }
@@ -339,6 +243,52 @@ impl Part {
 
     fn columns_of(&self, group: usize) -> &[Column] {
         &self.columns[self.first_column[group]..self.first_column[group + 1]]
+    }
+
+    /// Where the bodies are.
+    pub(crate) fn places(&self, posture: &mut Posture<'_>) -> Places {
+        let bodies =
+            self.bodies.iter().map(|&b| (posture.state.s[b], posture.state.rot[b])).collect();
+        let mut coordinates = Vec::new();
+        for &id in &self.joints {
+            coordinates.extend_from_slice(posture.coordinates(id));
+        }
+        Places { bodies, coordinates }
+    }
+
+    /// Puts the bodies back.
+    pub(crate) fn restore(&self, posture: &mut Posture<'_>, places: &Places) {
+        for (&body, (s, rot)) in self.bodies.iter().zip(&places.bodies) {
+            posture.place(body, s, rot);
+        }
+        let mut rest = places.coordinates.as_slice();
+        for &id in &self.joints {
+            let own = posture.coordinates(id);
+            let (first, others) = rest.split_at(own.len());
+            own.copy_from_slice(first);
+            rest = others;
+        }
+    }
+
+    /// Moves all bodies by `share` of the movements.
+    pub(crate) fn displace(
+        &self,
+        posture: &mut Posture<'_>,
+        movements: &[(Vec3, Vec3)],
+        share: f64,
+    ) {
+        for (&body, (step, turn)) in self.bodies.iter().zip(movements) {
+            posture.displace(body, &(step * share), &(turn * share));
+        }
+    }
+
+    /// The movement (step, turn) of each body from `start` to where it is.
+    pub(crate) fn moved(&self, posture: &Posture<'_>, start: &Places) -> Vec<(Vec3, Vec3)> {
+        let state = &posture.state;
+        let pairs = self.bodies.iter().zip(&start.bodies);
+        pairs
+            .map(|(&b, (s, rot))| (state.s[b] - s, (state.rot[b] * rot.inverse()).scaled_axis()))
+            .collect()
     }
 
     /// The movement (step, turn) of each body that x stands for, world axes.

@@ -360,3 +360,97 @@ impl Factor {
         entries
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DMatrix;
+
+    use super::*;
+    use crate::assemble::Spread;
+    use crate::linear::matrix::Block;
+
+    /// A matrix whose blocks each touch a few groups, some rows being combinations of others.
+    fn random(seed: u64, n_groups: usize, n_blocks: usize) -> BlockMatrix {
+        let mut spread = Spread::new(seed);
+        let mut first_column = vec![0];
+        for g in 0..n_groups {
+            first_column.push(first_column[g] + 1 + (g + seed as usize) % 6);
+        }
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut first_row = 0;
+        for k in 0..n_blocks {
+            let pick = |x: f64, n: usize| ((x + 1.0) * 0.5 * n as f64) as usize % n;
+            let mut groups: Vec<usize> =
+                (0..1 + k % 3).map(|_| pick(spread.next(), n_groups)).collect();
+            groups.sort_unstable();
+            groups.dedup();
+            let width: usize = groups.iter().map(|&g| first_column[g + 1] - first_column[g]).sum();
+            let n_rows = 1 + k % 4;
+            let mut values: Vec<f64> = (0..n_rows * width).map(|_| spread.next()).collect();
+            if k % 5 == 4 {
+                // Doubles an earlier block.
+                groups.clone_from(&blocks[k / 2].groups);
+                values = blocks[k / 2].values.iter().map(|a| -2.0 * a).collect();
+            }
+            let width: usize = groups.iter().map(|&g| first_column[g + 1] - first_column[g]).sum();
+            let n_rows = values.len() / width;
+            blocks.push(Block { groups, first_row, n_rows, values });
+            first_row += n_rows;
+        }
+        BlockMatrix { first_column, blocks }
+    }
+
+    fn dense(matrix: &BlockMatrix) -> DMatrix<f64> {
+        let mut full = DMatrix::zeros(matrix.n_rows(), matrix.n_columns());
+        for block in &matrix.blocks {
+            let columns: Vec<usize> = matrix.columns(block).collect();
+            for i in 0..block.n_rows {
+                for (k, &column) in columns.iter().enumerate() {
+                    full[(block.first_row + i, column)] = block.values[i * columns.len() + k];
+                }
+            }
+        }
+        full
+    }
+
+    #[test]
+    fn rank_and_null_vectors_agree_with_singular_values() {
+        for seed in 0..60 {
+            let (n_groups, n_blocks) = (2 + seed as usize % 9, 1 + seed as usize % 17);
+            let matrix = random(seed, n_groups, n_blocks);
+            let full = dense(&matrix);
+            let factor = factor(&matrix, &Plan::new(&matrix), &[], None, 1e-9);
+            assert_eq!(factor.rank, full.clone().svd(false, false).rank(1e-9), "seed {seed}");
+            let vectors = factor.null_vectors();
+            assert_eq!(vectors.len(), matrix.n_rows() - factor.rank);
+            let mut y = DMatrix::zeros(vectors.len(), matrix.n_rows());
+            for (k, vector) in vectors.iter().enumerate() {
+                vector.iter().for_each(|&(row, value)| y[(k, row)] = value);
+            }
+            assert!((&y * &full).amax() < 1e-12, "seed {seed}");
+            let gram = &y * y.transpose();
+            assert!((gram - DMatrix::identity(vectors.len(), vectors.len())).amax() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn damped_least_squares_agrees_with_the_normal_equations() {
+        for seed in 0..40 {
+            let matrix = random(seed, 2 + seed as usize % 9, 1 + seed as usize % 17);
+            let full = dense(&matrix);
+            let mut spread = Spread::new(seed + 1000);
+            let b: Vec<f64> = (0..matrix.n_rows()).map(|_| spread.next()).collect();
+            let d: Vec<f64> = (0..matrix.n_columns()).map(|_| spread.next()).collect();
+            let delta = 0.1;
+            let plan = Plan::new(&matrix);
+            let x = crate::linear::damped_least_squares(&matrix, &plan, &b, delta, Some(&d));
+            let n = matrix.n_columns();
+            let normal = full.transpose() * &full + DMatrix::identity(n, n) * (delta * delta);
+            let right = -(full.transpose() * DMatrix::from_vec(b.len(), 1, b.clone()))
+                - DMatrix::from_vec(n, 1, d) * (delta * delta);
+            let expected = normal.lu().solve(&right).expect("regular");
+            let difference = (DMatrix::from_vec(n, 1, x) - expected).amax();
+            assert!(difference < 1e-11, "seed {seed}: {difference}");
+        }
+    }
+}

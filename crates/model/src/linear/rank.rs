@@ -1,14 +1,15 @@
 //! The rank of a part's rows.
 
-use super::part::{Part, Posture};
+use super::part::Part;
 use super::plan::Plan;
+use super::posture::Posture;
 use super::qr::factor;
 
 /// Rank of the mass-weighted rows of a part at a posture, and what they combine to nothing with.
 #[derive(Clone, Debug)]
 pub(crate) struct Rank {
     /// Number of independent rows.
-    pub(crate) rank: usize,
+    pub(crate) n_independent: usize,
     /// The smallest pivot that counted; near the tolerance the rank is in doubt.
     pub(crate) smallest_pivot: f64,
     /// Orthonormal y with yᵀ D J M^-½ = 0, as (row, entry).
@@ -19,6 +20,20 @@ pub(crate) struct Rank {
     pub(crate) undefined: Vec<usize>,
     /// Rows that move no inertia.
     pub(crate) dead: Vec<usize>,
+    /// Rows of ropes that hang loose.
+    pub(crate) slack: Vec<usize>,
+}
+
+impl Rank {
+    /// Whether a row takes part in the count.
+    pub(crate) fn counts(&self, row: usize) -> bool {
+        self.undefined.binary_search(&row).is_err() && self.slack.binary_search(&row).is_err()
+    }
+
+    /// Number of rows that depend on others.
+    pub(crate) fn n_surplus(&self) -> usize {
+        self.null_vectors.len() - self.undefined.len() - self.slack.len()
+    }
 }
 
 /// Rank of D J M^-½, rows scaled to length 1; pivots up to `tolerance` count as zero.
@@ -30,8 +45,16 @@ pub(crate) fn rank(part: &Part, plan: &Plan, posture: &mut Posture<'_>, toleranc
     let mut matrix = rows.matrix;
     let norms = matrix.row_norms();
     let mut scales = vec![0.0; norms.len()];
-    let (mut undefined, mut dead) = (Vec::new(), Vec::new());
+    let (mut undefined, mut dead, mut slack) = (Vec::new(), Vec::new(), Vec::new());
+    for b in &part.blocks {
+        if posture.slack(b.block) {
+            slack.extend(b.first_row..b.first_row + b.rows.len());
+        }
+    }
     for (i, &norm) in norms.iter().enumerate() {
+        if slack.binary_search(&i).is_ok() {
+            continue;
+        }
         if !norm.is_finite() || !rows.ceilings[i].is_finite() {
             undefined.push(i);
         } else if norm <= tolerance * rows.ceilings[i] {
@@ -50,11 +73,12 @@ pub(crate) fn rank(part: &Part, plan: &Plan, posture: &mut Posture<'_>, toleranc
             .extend((block.first_row..block.first_row + block.n_rows).map(|i| vec![(i, 1.0)]));
     }
     Rank {
-        rank: factor.rank,
+        n_independent: factor.rank,
         smallest_pivot: factor.smallest_pivot,
         null_vectors,
         scales,
         undefined,
         dead,
+        slack,
     }
 }

@@ -13,8 +13,29 @@ pub(crate) struct Surplus {
 
 /// Entries of a null vector below this do not connect two rows.
 const SUPPORT: f64 = 1e-9;
-/// A row is not called surplus when it takes factors above the inverse of this to express it.
-const PIVOT: f64 = 1e-6;
+/// A row is called surplus when its entry in a null vector is at least this, as far as that goes: first the first.
+///
+/// Null vectors known to rounding allow small ones, so that file order decides; those of rows that are only nearly
+/// dependent do not, since a row with a small entry hardly takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preference {
+    /// File order.
+    Order,
+    /// Rows that take part most, file order among them.
+    Share,
+}
+
+impl Preference {
+    fn thresholds(self) -> &'static [f64] {
+        match self {
+            Preference::Order => &[SMALLEST, 0.0],
+            Preference::Share => &[0.1, 1e-2, 1e-3, SMALLEST, 0.0],
+        }
+    }
+}
+
+/// Factors above the inverse of this, or below it relative to the largest, are not trusted.
+const SMALLEST: f64 = 1e-6;
 
 /// The rows that depend on earlier ones in the order given by `rank_of_row` (smaller comes earlier), ascending.
 ///
@@ -23,6 +44,7 @@ const PIVOT: f64 = 1e-6;
 pub(crate) fn surplus_rows(
     vectors: &[Vec<(usize, f64)>],
     n_rows: usize,
+    preference: Preference,
     rank_of_row: impl Fn(usize) -> usize,
 ) -> Vec<Surplus> {
     // Vectors that share rows are reduced together.
@@ -43,7 +65,7 @@ pub(crate) fn surplus_rows(
     let mut found = Vec::new();
     for group in grouped.chunk_by(|a, b| a.0 == b.0) {
         let group: Vec<&Vec<(usize, f64)>> = group.iter().map(|&(_, k)| &vectors[k]).collect();
-        reduce(&group, &rank_of_row, &mut found);
+        reduce(&group, preference, &rank_of_row, &mut found);
     }
     found.sort_by_key(|surplus: &Surplus| surplus.row);
     found
@@ -51,6 +73,7 @@ pub(crate) fn surplus_rows(
 
 fn reduce(
     vectors: &[&Vec<(usize, f64)>],
+    preference: Preference,
     rank_of_row: &impl Fn(usize) -> usize,
     found: &mut Vec<Surplus>,
 ) {
@@ -68,7 +91,7 @@ fn reduce(
     }
 
     let mut pivots: Vec<usize> = Vec::with_capacity(n.len());
-    for threshold in [PIVOT, 0.0] {
+    for &threshold in preference.thresholds() {
         for k in (0..rows.len()).rev() {
             if pivots.len() < n.len() && !pivots.contains(&k) {
                 let remaining = &mut n[pivots.len()..];
@@ -94,7 +117,7 @@ fn reduce(
         let largest = vector.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
         let mut terms = Vec::new();
         for (k, &y) in vector.iter().enumerate() {
-            if k != pivot && !pivots.contains(&k) && y.abs() > PIVOT * largest {
+            if k != pivot && !pivots.contains(&k) && y.abs() > SMALLEST * largest {
                 terms.push((rows[k], -y / vector[pivot]));
             }
         }
