@@ -211,6 +211,20 @@ pub(crate) struct FilmArgs {
     pub(crate) layout: Layout,
 }
 
+impl FilmArgs {
+    /// What the library calls it.
+    pub(crate) fn options(&self) -> gelenk::film::FilmOptions {
+        gelenk::film::FilmOptions {
+            frames: self.frames,
+            layout: match self.layout {
+                Layout::Overlaid => gelenk::film::Layout::Overlaid,
+                Layout::SideBySide => gelenk::film::Layout::SideBySide,
+            },
+            ..gelenk::film::FilmOptions::default()
+        }
+    }
+}
+
 /// How the instants of a film strip are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Layout {

@@ -3,11 +3,13 @@
 mod answer;
 mod args;
 mod commands;
+mod files;
 mod interrupt;
 mod parse;
 mod progress;
 mod show;
 mod source;
+mod summary;
 mod text;
 
 use std::process::ExitCode;

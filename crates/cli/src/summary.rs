@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use gelenk::{Flight, Ledger, Model, RunReport, RunSettings};
+use gelenk::model::{Flight, Ledger, Model, RunReport, RunSettings};
 
 use crate::show::{BAD, BOLD, DIM, styled, width};
 use crate::text::{Align, Table, counted, grouped, sig, wrap};

@@ -147,36 +147,6 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
     out
 }
 
-/// The candidate nearest to what was typed, if it is near enough to be a slip.
-pub(crate) fn nearest<'a>(
-    typed: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let far = typed.chars().count() / 3 + 1;
-    candidates
-        .into_iter()
-        .map(|c| (edits(typed, c), c))
-        .filter(|(d, _)| *d <= far)
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, c)| c)
-}
-
-/// Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,11 +183,5 @@ mod tests {
     #[test]
     fn long_sentences_break_at_blanks() {
         assert_eq!(wrap("one two three", 2, 9), "  one two\n  three\n");
-    }
-
-    #[test]
-    fn slips_are_recognized() {
-        assert_eq!(nearest("pendulm", ["pendulum", "cuboid"]), Some("pendulum"));
-        assert_eq!(nearest("xyz", ["pendulum", "cuboid"]), None);
     }
 }

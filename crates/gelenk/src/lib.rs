@@ -2,19 +2,23 @@
 
 pub mod certificate;
 pub mod converge;
+pub mod embed;
 pub mod export;
 pub mod film;
 pub mod hash;
 pub mod recording;
 pub mod report;
+mod simulate;
 pub mod start;
 mod svg;
 pub mod thin;
 
 pub use certificate::Certificate;
+pub use gelenk_expr::nearest;
 pub use gelenk_model as model;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
+pub use simulate::{ENGINES, SettingsError, check_settings, simulate};
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -27,13 +31,4 @@ pub fn constant(text: &str) -> Result<f64, String> {
         None => error.message,
     })?;
     pool.as_f64(expr).ok_or_else(|| "it must be a number".to_owned())
-}
-
-/// x
-pub fn simulate(
-    model: &model::Model,
-    settings: &model::RunSettings,
-    observer: &mut dyn model::Observer,
-) -> Result<model::RunReport, model::RunFailure> {
-    gelenk_impulse::run(model, settings, observer)
 }

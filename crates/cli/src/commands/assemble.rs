@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use gelenk::model::assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
-use gelenk::model::Model;
+use gelenk::model::{Loaded, Model};
 use serde_json::{Value, json};
 
 use crate::Manner;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &AssembleArgs, manner: Manner) -> Result<Answer, Failure
     let mut json = to_json(model, &report);
     let mut text = to_text(model, &report);
     if let (Some(path), true) = (&args.output, closed) {
-        let fixed = gelenk::start::with_start(&loaded.text, model, &report.state);
+        let fixed = gelenk::start::with_start(text_of(&loaded), model, &report.state);
         files::write(path, fixed.as_bytes())?;
         json["output"] = path.display().to_string().into();
         let path = path.display();
@@ -47,6 +47,11 @@ pub(crate) fn run(args: &AssembleArgs, manner: Manner) -> Result<Answer, Failure
         );
     }
     Ok(Answer::done(json, text).exit(if closed { Exit::Done } else { Exit::Negative }))
+}
+
+/// The text of the model file itself.
+fn text_of(loaded: &Loaded) -> &str {
+    loaded.sources.files().first().map_or("", |file| file.text.as_str())
 }
 
 fn to_json(model: &Model, report: &AssembleReport) -> Value {

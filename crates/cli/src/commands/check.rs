@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CheckArgs, manner: Manner) -> Result<Answer, Failure> {
     let model = &loaded.model;
     let report = check(model, &CheckOptions::default());
     let errors = errors(model, &report);
-    let mut warnings = loaded.warning_texts();
+    let mut warnings = source::warnings(&loaded);
     warnings.extend(report.warnings.iter().cloned());
     let json = to_json(model, &report, &errors, &warnings);
     let text = to_text(model, &report, &errors, args);

@@ -3,28 +3,27 @@
 use std::ops::ControlFlow;
 
 use gelenk::converge::{Study, StudyError, StudyOptions, converge, study_tolerance};
-use gelenk::{Model, RunSettings};
+use gelenk::model::{Model, RunSettings};
 use serde_json::{Map, Value, json};
 
 use crate::Manner;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::ConvergeArgs;
-use crate::files;
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::show::{BOLD, DIM, styled, width};
-use crate::source;
-use crate::text::{Align, Table, counted, sig, wrap};
+use crate::source::{self, Start};
+use crate::text::{Align, Table, sig, wrap};
+use crate::{files, interrupt};
 
 /// Longer studies of chaotic models measure chaos; this is the default end, s.
 const USUAL_DURATION: f64 = 1.0;
 
 pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure> {
-    let loaded = source::load(&args.model, manner)?;
+    let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let settings = settings(args, model)?;
     if let Some(path) = &args.plot {
-        files::check_writable(path, &args.model)?;
+        files::check_place(path, &args.model.model)?;
     }
     let options = StudyOptions { levels: args.levels, quantities: args.quantity.clone() };
     interrupt::be_graceful();
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
     let mut json = to_json(model, &study);
     let mut text = to_text(model, &study);
     if let Some(path) = &args.plot {
-        files::write(path, &gelenk::converge::plot_svg(model, &study))?;
+        files::write(path, gelenk::converge::plot_svg(model, &study).as_bytes())?;
         json.insert("plot".to_owned(), path.display().to_string().into());
         text.push_str(&format!("\nplot: {}\n", path.display()));
     }
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
 
 /// The model's settings with those of the command line; tight tolerances and a short end unless told.
 fn settings(args: &ConvergeArgs, model: &Model) -> Result<RunSettings, Failure> {
-    let mut settings = source::settings(&args.settings, model)?;
+    let mut settings = source::settings(&args.settings, model);
     if args.settings.duration.is_none() {
         settings.duration = settings.duration.min(USUAL_DURATION);
     }
@@ -58,6 +57,7 @@ fn settings(args: &ConvergeArgs, model: &Model) -> Result<RunSettings, Failure> 
     if args.settings.velocity_tolerance.is_none() {
         settings.velocity_tolerance = settings.velocity_tolerance.min(tight);
     }
+    source::check(&settings)?;
     Ok(settings)
 }
 
@@ -182,6 +182,5 @@ fn table(study: &Study, some: &[usize]) -> String {
         }
         table.row(cells);
     }
-    let _ = counted;
     table.render(width())
 }

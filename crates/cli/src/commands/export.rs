@@ -5,12 +5,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use gelenk::export::{ExportError, write_csv, write_parquet};
-use gelenk::model::Model;
+use gelenk::film::film_strip;
+use gelenk::thin::Thinned;
 use gelenk::{Recording, RecordingError};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::ExportArgs;
+use super::run::MOST_FRAMES;
 use crate::text::counted;
 use crate::{Manner, files, show, source};
 
@@ -28,7 +30,7 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
     }
     let mut recording = Recording::open(path).map_err(|error| reading(path, &error))?;
     let limits = source::limits(&args.limit)?;
-    let model = source::load_recorded(recording.header(), &limits)
+    let model = source::load_recorded(recording.header(), &limits, path)
         .map_err(|why| Failure::input(format!("`{}`: {why}", path.display())))?;
     let mut warnings = Vec::new();
     if recording.truncated() {
@@ -62,9 +64,11 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
         tell("parquet", output);
     }
     if let Some(output) = &args.film {
-        let times = args.times.as_ref().map(|times| times.0.as_slice());
-        let svg = source::film(&model, &mut recording, times)
-            .map_err(|error| reading(path, &error))?;
+        let mut film = Thinned::new(MOST_FRAMES);
+        for sample in recording.samples() {
+            film.push(&sample.map_err(|error| reading(path, &error))?.state);
+        }
+        let svg = film_strip(&model, &film.into_states(), &args.strip.options());
         files::write(output, svg.as_bytes())?;
         tell("film", output);
     }

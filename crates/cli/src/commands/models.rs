@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::answer::{Answer, Failure};
 use crate::args::ModelsArgs;
 use crate::show::{self, BOLD, HINT, styled};
-use crate::text::{Align, Table, nearest};
+use crate::text::{Align, Table};
 
 pub(crate) fn run(args: &ModelsArgs) -> Result<Answer, Failure> {
     match &args.name {
@@ -36,7 +36,7 @@ fn one(name: &str) -> Result<Answer, Failure> {
     let Some(scene) = gelenk::scenes::scene(name) else {
         let failure = Failure::input(format!("the gallery has no model `{name}`"));
         let names = gelenk::scenes::SCENES.iter().map(|scene| scene.name);
-        return Err(match nearest(name, names) {
+        return Err(match gelenk::nearest(name, names) {
             Some(near) => failure.help(format!("did you mean `{near}`?")),
             None => failure.help("`gelenk models` lists what there is"),
         });

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gelenk::export::sample_json;
-use gelenk::model::{BodyKind, Event, Model, Observer, RunReport, RunSettings, Sample, State};
-use gelenk::recording::{FileSink, Header, RecordedSample};
+use gelenk::model::{BodyKind, Event, Loaded, Model, Observer, RunReport, RunSettings, Sample, State};
+use gelenk::film::film_strip;
+use gelenk::recording::FileSink;
+use gelenk::thin::Thinned;
 use gelenk::{Recorder, RecordingError};
 use serde_json::{Value, json};
 
@@ -16,11 +18,13 @@ use crate::answer::{Answer, Exit, Failure};
 use crate::args::RunArgs;
 use crate::progress::Progress;
 use crate::show::{BOLD, HINT, styled, width};
-use crate::source::{self, Loaded, Start};
+use crate::source::{self, Start};
 use crate::summary::summary;
 use crate::text::{Align, Table, bytes, counted, sig};
 use crate::{files, interrupt, show};
 
+/// How many states are kept for a film strip.
+pub(super) const MOST_FRAMES: usize = 2000;
 /// How many states of `--at` the summary shows.
 const MOST_STATES: usize = 20;
 
@@ -34,7 +38,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     }
     let recorder = match &output {
         Some(path) => {
-            let header = loaded.header(&settings);
+            let header = gelenk::embed::header(&loaded, &args.model.set, &settings);
             Some(Recorder::create(path, header).map_err(|error| recording_failure(&error))?)
         }
         None => None,
@@ -43,7 +47,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     let mut watch = Watch {
         model,
         recorder,
-        film: args.film.as_ref().map(|_| Vec::new()),
+        film: args.film.as_ref().map(|_| Thinned::new(MOST_FRAMES)),
         samples: Vec::new(),
         states: Vec::new(),
         corrected_start: None,
@@ -70,8 +74,9 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
             Err(error) => trouble = Some(recording_failure(&error)),
         }
     }
-    if let (Some(path), Some(film)) = (&args.film, &watch.film) {
-        match files::write(path, film_svg(model, film).as_bytes()) {
+    if let (Some(path), Some(film)) = (&args.film, watch.film.take()) {
+        let svg = film_strip(model, &film.into_states(), &args.strip.options());
+        match files::write(path, svg.as_bytes()) {
             Ok(()) => {
                 answer.json.insert("film".to_owned(), path.display().to_string().into());
                 let _ = writeln!(answer.text, "film: {}", path.display());
@@ -96,7 +101,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
 
 /// The model's settings with those of the command line.
 fn settings(args: &RunArgs, model: &Model) -> Result<RunSettings, Failure> {
-    let mut settings = source::settings(&args.settings, model)?;
+    let mut settings = source::settings(&args.settings, model);
     match args.sample {
         Some(0.0) => settings.sample = None,
         Some(sample) => settings.sample = Some(sample),
@@ -110,7 +115,7 @@ fn settings(args: &RunArgs, model: &Model) -> Result<RunSettings, Failure> {
         return Err(Failure::input(format!("--at {late} s lies after the end of the run, {end} s"))
             .help(format!("run longer: --duration {late}")));
     }
-    gelenk::check_settings(&settings).map_err(|error| Failure::input(error.to_string()))?;
+    source::check(&settings)?;
     Ok(settings)
 }
 
@@ -131,7 +136,7 @@ struct Watch<'m> {
     model: &'m Model,
     recorder: Option<Recorder<FileSink>>,
     /// Samples for the film strip, if one is wanted.
-    film: Option<Vec<RecordedSample>>,
+    film: Option<Thinned>,
     /// States at the times of `--at`.
     samples: Vec<Value>,
     states: Vec<State>,
@@ -151,7 +156,7 @@ impl Observer for Watch<'_> {
             }
         }
         if let Some(film) = &mut self.film {
-            film.push(RecordedSample::new(sample));
+            film.push(sample.state);
         }
         self.recorder.as_mut().map_or(ControlFlow::Continue(()), |r| r.sample(sample))
     }
@@ -191,7 +196,7 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn answer(&self, loaded: &Loaded, watch: &Watch<'_>, manner: Manner) -> Answer {
         let Parts { model, settings, report, wall_seconds } = *self;
-        let mut warnings = loaded.warning_texts();
+        let mut warnings = source::warnings(loaded);
         if let Some(start) = &watch.corrected_start
             && let Some(warning) = velocity_warning(model, start)
         {
@@ -309,10 +314,6 @@ fn stopped(report: &RunReport, settings: &RunSettings, output: Option<&Path>) ->
 fn recording_failure(error: &RecordingError) -> Failure {
     let exit = if error.is_io() { Exit::Io } else { Exit::Input };
     Failure::new(exit, error.to_string())
-}
-
-fn film_svg(model: &Model, samples: &[RecordedSample]) -> String {
-    gelenk::film::film_strip(model, samples)
 }
 
 fn hint(args: &RunArgs, output: Option<&Path>) -> String {
