@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use crate::parse::{Times, assignment, frames, levels, limit, not_negative, order, positive, times};
+use crate::parse::{
+    Times, assignment, frames, levels, limit, not_negative, order, positive, times,
+};
 
 /// Multibody dynamics: describe a mechanism in one file and see how it moves.
 #[derive(Debug, Parser)]

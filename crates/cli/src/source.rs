@@ -70,9 +70,7 @@ fn no_model(name: &str) -> Failure {
 fn read_standard_input(most: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|error| {
-        Failure::new(Exit::Io, format!("cannot read standard input: {error}"))
-    })?;
+    read.map_err(|error| Failure::new(Exit::Io, format!("cannot read standard input: {error}")))?;
     if bytes.len() as u64 > most {
         let message = format!("standard input is longer than the limit of {most} bytes");
         return Err(Failure::input(message).help("raise it with --limit file=BYTES"));
@@ -85,9 +83,11 @@ fn bad_model(faults: &Diagnostics) -> Failure {
     let n = faults.n_errors();
     let first = faults.list.iter().find(|fault| fault.severity == gelenk::model::Severity::Error);
     let first = first.map_or_else(String::new, ToString::to_string);
-    let message = if n == 1 { first } else { format!("{n} errors in the model; the first: {first}") };
+    let message =
+        if n == 1 { first } else { format!("{n} errors in the model; the first: {first}") };
     // The system said no: that is its fault, not the model's.
-    let unreadable = faults.list.iter().any(|fault| fault.code == "unreadable-file" && fault.place.is_none());
+    let unreadable =
+        faults.list.iter().any(|fault| fault.code == "unreadable-file" && fault.place.is_none());
     let mut failure = Failure::new(if unreadable { Exit::Io } else { Exit::Input }, message);
     failure.diagnostics = faults.to_json();
     failure.drawn = Some(faults.render(show::color_on_stderr()));

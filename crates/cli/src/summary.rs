@@ -78,7 +78,8 @@ fn energy(report: &RunReport) -> String {
 
 /// So many decimals that the largest entry has ten digits.
 fn ledger_decimals(ledger: &Ledger) -> usize {
-    let entries = [ledger.initial, ledger.kinetic, ledger.potential, ledger.work, ledger.dissipation];
+    let entries =
+        [ledger.initial, ledger.kinetic, ledger.potential, ledger.work, ledger.dissipation];
     let largest = entries.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
     let mut decimals = 9;
     let mut bound = 10.0;
@@ -123,11 +124,8 @@ fn gaps(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
 /// Speed is never told without the error it was bought with.
 fn speed(report: &RunReport, simulated: f64, wall_seconds: f64) -> String {
     let per_second = |n: f64| if wall_seconds > 0.0 { n / wall_seconds } else { 0.0 };
-    let corrections = if report.steps > 0 {
-        report.corrections as f64 / report.steps as f64
-    } else {
-        0.0
-    };
+    let corrections =
+        if report.steps > 0 { report.corrections as f64 / report.steps as f64 } else { 0.0 };
     let text = format!(
         "{} x real time at a mean energy error of {} J: {} s on the clock, {} steps/s, {} corrections a step",
         sig(per_second(simulated), 3),

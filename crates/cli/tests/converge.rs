@@ -58,9 +58,20 @@ fn a_mechanism_with_loops_converges() {
 #[test]
 fn people_get_a_table_and_a_plot() {
     let folder = folder();
-    let args = ["converge", "pendulum", "--levels", "3", "--plot", "study.svg", "--quantity", "position.bob,energy"];
+    let args = [
+        "converge",
+        "pendulum",
+        "--levels",
+        "3",
+        "--plot",
+        "study.svg",
+        "--quantity",
+        "position.bob,energy",
+    ];
     let (text, _) = text_of(folder.path(), &args, 0);
-    for part in ["position.bob, m", "energy, J", "order", "0.0025", "measured order: position.bob 2.00"] {
+    for part in
+        ["position.bob, m", "energy, J", "order", "0.0025", "measured order: position.bob 2.00"]
+    {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     let svg = std::fs::read_to_string(folder.path().join("study.svg")).unwrap();

@@ -15,8 +15,18 @@ fn record(folder: &Path) {
 fn tables_have_a_line_a_sample() {
     let folder = folder();
     record(folder.path());
-    let args =
-        ["export", "r.mcap", "--csv", "r.csv", "--parquet", "r.parquet", "--film", "r.svg", "--frames", "5"];
+    let args = [
+        "export",
+        "r.mcap",
+        "--csv",
+        "r.csv",
+        "--parquet",
+        "r.parquet",
+        "--film",
+        "r.svg",
+        "--frames",
+        "5",
+    ];
     let value = json_of(folder.path(), &args, 0);
     assert_eq!(value["samples"], 51);
     for format in ["csv", "parquet", "film"] {
@@ -69,7 +79,11 @@ fn a_changed_number_is_found_and_named() {
 #[test]
 fn a_cut_recording_is_not_verified_but_exports_what_is_there() {
     let folder = folder();
-    text_of(folder.path(), &["run", "chain-100", "--set", "n=20", "--duration", "1", "--output", "r.mcap"], 0);
+    text_of(
+        folder.path(),
+        &["run", "chain-100", "--set", "n=20", "--duration", "1", "--output", "r.mcap"],
+        0,
+    );
     let path = folder.path().join("r.mcap");
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() * 2 / 3]).unwrap();

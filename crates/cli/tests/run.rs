@@ -45,7 +45,8 @@ fn quiet_says_nothing_and_still_records() {
 #[test]
 fn json_has_the_contract_and_writes_nothing_unasked() {
     let folder = folder();
-    let value = json_of(folder.path(), &["run", "four-bar", "--duration", "0.5", "--at", "0.1,0.25"], 0);
+    let value =
+        json_of(folder.path(), &["run", "four-bar", "--duration", "0.5", "--at", "0.1,0.25"], 0);
     assert_eq!(value["engine"], "impulse");
     for path in [
         "duration",
@@ -93,8 +94,9 @@ fn the_ledger_balances_and_gaps_are_within_tolerance() {
     for model in gallery() {
         let value = json_of(folder.path(), &["run", &model, "--duration", "0.2"], 0);
         let energy = |key: &str| number(&value, &format!("energy.{key}"));
-        let sum = energy("initial") + energy("work") - energy("dissipation") - energy("impact_loss")
-            + energy("integrator_error");
+        let sum =
+            energy("initial") + energy("work") - energy("dissipation") - energy("impact_loss")
+                + energy("integrator_error");
         let scale = 1.0 + energy("initial").abs() + energy("kinetic").abs();
         assert!((sum - energy("final")).abs() < 1e-12 * scale, "{model}");
         assert!((energy("kinetic") + energy("potential") - energy("final")).abs() < 1e-12 * scale);
@@ -154,9 +156,29 @@ fn the_same_run_gives_the_same_bits() {
 fn settings_of_the_command_line_replace_those_of_the_file() {
     let folder = folder();
     let args = [
-        "run", "pendulum", "--duration", "0.5", "--step", "1/200", "--order", "4", "--tolerance", "1e-11",
-        "--velocity-tolerance", "1e-10", "--flight", "taylor:4", "--no-velocity-correction", "--sample", "0.1",
-        "--solver", "iterative", "--engine", "impulse", "--set", "l=2",
+        "run",
+        "pendulum",
+        "--duration",
+        "0.5",
+        "--step",
+        "1/200",
+        "--order",
+        "4",
+        "--tolerance",
+        "1e-11",
+        "--velocity-tolerance",
+        "1e-10",
+        "--flight",
+        "taylor:4",
+        "--no-velocity-correction",
+        "--sample",
+        "0.1",
+        "--solver",
+        "iterative",
+        "--engine",
+        "impulse",
+        "--set",
+        "l=2",
     ];
     let value = json_of(folder.path(), &args, 0);
     let settings = &value["settings"];
@@ -171,7 +193,8 @@ fn settings_of_the_command_line_replace_those_of_the_file() {
     // The parameter l doubles the length, so the bob hangs 2 cos(10°) below.
     let energy = -9.81 * 2.0 * 10_f64.to_radians().cos();
     assert!((number(&value, "energy.initial") - energy).abs() < 1e-9);
-    let expression = json_of(folder.path(), &["run", "pendulum", "--set", "l=1+1", "--duration", "0.1"], 0);
+    let expression =
+        json_of(folder.path(), &["run", "pendulum", "--set", "l=1+1", "--duration", "0.1"], 0);
     assert!((number(&expression, "energy.initial") - energy).abs() < 1e-9);
 }
 
@@ -202,7 +225,8 @@ fn a_model_comes_from_a_file_or_standard_input() {
     std::fs::write(folder.path().join("my.toml"), &text).unwrap();
     let gallery = json_of(folder.path(), &["run", "pendulum", "--duration", "1"], 0);
     let file = json_of(folder.path(), &["run", "my.toml", "--duration", "1"], 0);
-    let output = gelenk_with_input(folder.path(), &["run", "-", "--duration", "1", "--json"], &text);
+    let output =
+        gelenk_with_input(folder.path(), &["run", "-", "--duration", "1", "--json"], &text);
     let input = json(&output);
     assert_eq!(code(&output), 0);
     assert_eq!(gallery["state_hash"], file["state_hash"]);

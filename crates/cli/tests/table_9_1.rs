@@ -34,8 +34,9 @@ fn period(h: f64, t0: f64) -> f64 {
             let reach = (2e-3_f64).max(5.0 * h);
             let first = ((guess - reach) / h).floor();
             let last = ((guess + reach) / h).ceil();
-            let times: Vec<String> =
-                (0..=(last - first) as u32).map(|i| ((first + f64::from(i)) * h).to_string()).collect();
+            let times: Vec<String> = (0..=(last - first) as u32)
+                .map(|i| ((first + f64::from(i)) * h).to_string())
+                .collect();
             crossing(h, &times.join(","))
         })
         .collect();
@@ -46,7 +47,18 @@ fn period(h: f64, t0: f64) -> f64 {
 fn crossing(h: f64, at: &str) -> f64 {
     let folder = folder();
     let step = h.to_string();
-    let args = ["run", "pendulum", "--step", &step, "--tolerance", "1e-9", "--duration", "2.6", "--at", at];
+    let args = [
+        "run",
+        "pendulum",
+        "--step",
+        &step,
+        "--tolerance",
+        "1e-9",
+        "--duration",
+        "2.6",
+        "--at",
+        at,
+    ];
     let value = json_of(folder.path(), &args, 0);
     let samples = value["samples"].as_array().unwrap();
     let read = |i: usize| {

@@ -68,9 +68,10 @@ fn to_json(model: &Model, report: &AssembleReport) -> Value {
             })
             .collect(),
     };
-    let moved = report.moved.iter().map(|body| {
-        json!({ "body": body.name, "distance": body.distance, "angle": body.angle })
-    });
+    let moved = report
+        .moved
+        .iter()
+        .map(|body| json!({ "body": body.name, "distance": body.distance, "angle": body.angle }));
     let pushed = report.pushed.iter().map(|body| {
         json!({
             "body": body.name,
@@ -163,9 +164,7 @@ fn gaps(out: &mut String, report: &AssembleReport) {
     let _ = writeln!(out, "\n{}", styled(BOLD, "Gaps of joints"));
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right]);
     table.styled(DIM, ["m or rad", "before", "after"]);
-    let rows = order
-        .into_iter()
-        .map(|r| [r.element.clone(), sig(r.before, 3), sig(r.after, 3)]);
+    let rows = order.into_iter().map(|r| [r.element.clone(), sig(r.before, 3), sig(r.after, 3)]);
     finish_table(out, table, rows);
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use gelenk::model::check::{CheckOptions, CheckReport, RedundantRow, check};
 use gelenk::model::Model;
+use gelenk::model::check::{CheckOptions, CheckReport, RedundantRow, check};
 use serde_json::{Value, json};
 
 use crate::Manner;

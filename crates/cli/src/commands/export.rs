@@ -10,9 +10,9 @@ use gelenk::thin::Thinned;
 use gelenk::{Recording, RecordingError};
 use serde_json::{Map, Value, json};
 
+use super::run::MOST_FRAMES;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::ExportArgs;
-use super::run::MOST_FRAMES;
 use crate::text::counted;
 use crate::{Manner, files, show, source};
 
@@ -34,7 +34,8 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
         .map_err(|why| Failure::input(format!("`{}`: {why}", path.display())))?;
     let mut warnings = Vec::new();
     if recording.truncated() {
-        let warning = format!("the recording is {}: what is there is exported", recording.integrity());
+        let warning =
+            format!("the recording is {}: what is there is exported", recording.integrity());
         if manner.talks() {
             show::warning(&warning);
         }

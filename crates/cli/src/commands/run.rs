@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gelenk::export::sample_json;
-use gelenk::model::{BodyKind, Event, Loaded, Model, Observer, RunReport, RunSettings, Sample, State};
 use gelenk::film::film_strip;
+use gelenk::model::{
+    BodyKind, Event, Loaded, Model, Observer, RunReport, RunSettings, Sample, State,
+};
 use gelenk::recording::FileSink;
 use gelenk::thin::Thinned;
 use gelenk::{Recorder, RecordingError};
@@ -64,7 +66,8 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         Ok(report) => report,
         Err(failure) => &failure.report,
     };
-    let mut answer = Parts { model, settings: &settings, report, wall_seconds }.answer(&loaded, &watch, manner);
+    let mut answer =
+        Parts { model, settings: &settings, report, wall_seconds }.answer(&loaded, &watch, manner);
     // Whatever happened: what was reached is saved, then told.
     let recorder = watch.recorder.take();
     let mut trouble = None;
@@ -112,8 +115,10 @@ fn settings(args: &RunArgs, model: &Model) -> Result<RunSettings, Failure> {
     settings.at.dedup();
     let end = settings.duration;
     if let Some(late) = settings.at.iter().find(|&&t| t > end * (1.0 + 1e-12)) {
-        return Err(Failure::input(format!("--at {late} s lies after the end of the run, {end} s"))
-            .help(format!("run longer: --duration {late}")));
+        return Err(Failure::input(format!(
+            "--at {late} s lies after the end of the run, {end} s"
+        ))
+        .help(format!("run longer: --duration {late}")));
     }
     source::check(&settings)?;
     Ok(settings)
@@ -251,8 +256,7 @@ fn states_text(model: &Model, states: &[State], n_samples: usize) -> String {
     if states.is_empty() {
         return String::new();
     }
-    let mut table =
-        Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left, Align::Left]);
+    let mut table = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left, Align::Left]);
     let mut lines = 0;
     table.styled(show::DIM, ["t, s", "", "position, m", "velocity, m/s"]);
     'states: for state in states {
@@ -296,7 +300,9 @@ fn told_recording(answer: &mut Answer, path: &Path, samples: u64) {
 /// A failure of the run, with where what was reached can be found.
 fn run_failure(failure: &gelenk::model::RunFailure, output: Option<&Path>) -> Failure {
     let saved = match output {
-        Some(path) => format!("; saved up to t = {} s in {}", sig(failure.report.t, 6), path.display()),
+        Some(path) => {
+            format!("; saved up to t = {} s in {}", sig(failure.report.t, 6), path.display())
+        }
         None => String::new(),
     };
     Failure::new(Exit::Failed, format!("{}{saved}", failure.reason))

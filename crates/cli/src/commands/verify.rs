@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use gelenk::model::{Event, Observer, Sample};
 use gelenk::RecordingError;
+use gelenk::model::{Event, Observer, Sample};
 use gelenk::recording::{Header, Integrity, VerifyError, VerifyReport, verify};
 use serde_json::{Value, json};
 
@@ -25,8 +25,7 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     let progress = RefCell::new(None);
     let report = verify(path, &load, &|model, settings, observer| {
         let mut progress = progress.borrow_mut();
-        let progress =
-            progress.insert(Progress::new(&model.name, settings.duration, manner.quiet));
+        let progress = progress.insert(Progress::new(&model.name, settings.duration, manner.quiet));
         let mut watch = Watch { observer, progress };
         let result = gelenk::simulate(model, settings, &mut watch);
         watch.progress.clear();

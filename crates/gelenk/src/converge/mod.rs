@@ -15,7 +15,9 @@ mod plot;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use gelenk_model::{BodyId, BodyKind, Model, Observer, RunFailure, RunReport, RunSettings, Sample, State};
+use gelenk_model::{
+    BodyId, BodyKind, Model, Observer, RunFailure, RunReport, RunSettings, Sample, State,
+};
 
 use crate::simulate;
 
@@ -142,11 +144,13 @@ pub fn quantities(model: &Model) -> Vec<Quantity> {
 
 /// Finds a quantity by name: `velocity`, `position.bob`.
 pub fn quantity(model: &Model, name: &str) -> Result<Quantity, StudyError> {
-    let unknown = || StudyError::UnknownQuantity {
+    let unknown = || {
+        StudyError::UnknownQuantity {
         name: name.to_owned(),
         help: "there are position, rotation, velocity, angular_velocity, each also of one body or point \
                (position.NAME), and energy"
             .to_owned(),
+    }
     };
     let (kind_name, body_name) = match name.split_once('.') {
         Some((kind, body)) => (kind, Some(body)),
@@ -427,8 +431,7 @@ mod tests {
     }
 
     fn settings(step: f64, order: u32) -> RunSettings {
-        let mut settings =
-            RunSettings { duration: 1.0, step, order, ..RunSettings::default() };
+        let mut settings = RunSettings { duration: 1.0, step, order, ..RunSettings::default() };
         settings.tolerance = study_tolerance(&settings, 5);
         settings.velocity_tolerance = settings.tolerance;
         settings

@@ -108,7 +108,11 @@ fn grid(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, label: &str) {
 
 /// 10 to the power e, as 1e-6.
 fn power(svg: &mut Svg, at: Point, e: i32, anchor: Anchor) {
-    let text = if (0..=3).contains(&e) { 10_i32.pow(e.unsigned_abs()).to_string() } else { format!("1e{e}") };
+    let text = if (0..=3).contains(&e) {
+        10_i32.pow(e.unsigned_abs()).to_string()
+    } else {
+        format!("1e{e}")
+    };
     svg.text(at, &text, 11.0, FAINT, anchor);
 }
 

@@ -1,5 +1,6 @@
 //! Reading the TOML tree: every fault is written down, and reading goes on.
 
+use rustc_hash::FxHashSet;
 use toml::de::{DeTable, DeValue};
 
 use super::schema::Definitions;
@@ -20,6 +21,7 @@ pub(crate) struct Report {
     list: Vec<(Option<Span>, Diagnostic)>,
     n_errors: usize,
     left_out: usize,
+    seen: FxHashSet<(Span, String)>,
 }
 
 impl Report {
@@ -31,10 +33,15 @@ impl Report {
         if diagnostic.severity == Severity::Error {
             self.n_errors += 1;
         }
+        // A part that is used many times has its fault once.
+        if let Some(span) = span
+            && !self.seen.insert((span, diagnostic.message.clone()))
+        {
+            return;
+        }
         if self.list.len() >= MOST_FAULTS {
             self.left_out += 1;
-        } else if !self.list.iter().rev().take(20).any(|(_, d)| *d == diagnostic) {
-            // A part that is used many times has its fault once.
+        } else {
             self.list.push((span, diagnostic));
         }
     }
@@ -63,11 +70,13 @@ pub(crate) struct Reader<'r> {
     element: Option<String>,
     /// Its number among its kind, for elements without a name.
     index: usize,
+    /// Say nothing of missing keys, in a text with syntax errors.
+    pub(crate) quiet_about_missing: bool,
 }
 
 impl<'r> Reader<'r> {
     pub(crate) fn new(report: &'r mut Report, file: FileId) -> Self {
-        Reader { report, file, element: None, index: 0 }
+        Reader { report, file, element: None, index: 0, quiet_about_missing: false }
     }
 
     pub(crate) fn span<T>(&self, value: &toml::Spanned<T>) -> Span {
@@ -109,7 +118,9 @@ impl<'r> Reader<'r> {
             return T::read(value, self);
         }
         T::absent().unwrap_or_else(|| {
-            self.error("missing-key", at, format!("key `{key}` is missing"), None);
+            if !self.quiet_about_missing {
+                self.error("missing-key", at, format!("key `{key}` is missing"), None);
+            }
             T::poison(at)
         })
     }

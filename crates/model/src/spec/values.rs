@@ -31,6 +31,13 @@ impl Text {
         Text { content: Some(span.start), ..Text::new(text, span) }
     }
 
+    /// A part of a text, with its own place.
+    pub(crate) fn slice(text: &Text, range: std::ops::Range<usize>) -> Self {
+        let span = text.part(range.clone());
+        let part = text.text.get(range).unwrap_or("");
+        if text.content.is_some() { Text::bare(part, span) } else { Text::new(part, span) }
+    }
+
     /// The place of a part of the text, given by its bytes.
     pub fn part(&self, range: std::ops::Range<usize>) -> Span {
         match self.content {

@@ -95,7 +95,7 @@ impl FromToml for ParameterSpec {
 #[derive(Clone, Debug)]
 pub enum RotationSpec {
     /// w, x, y, z of any length but zero.
-    Quaternion(Span, [Scalar; 4]),
+    Quaternion(Span, Box<[Scalar; 4]>),
     /// In words.
     Table(Box<RotationTable>),
 }
@@ -113,9 +113,10 @@ impl RotationSpec {
 impl FromToml for RotationSpec {
     fn read(value: &crate::spec::Value<'_>, reader: &mut Reader<'_>) -> Self {
         match value.get_ref() {
-            DeValue::Array(_) => {
-                RotationSpec::Quaternion(reader.span(value), FromToml::read(value, reader))
-            }
+            DeValue::Array(_) => RotationSpec::Quaternion(
+                reader.span(value),
+                Box::new(FromToml::read(value, reader)),
+            ),
             DeValue::Table(_) => RotationSpec::Table(Box::new(FromToml::read(value, reader))),
             _ => {
                 reader.wrong_type(
@@ -128,7 +129,7 @@ impl FromToml for RotationSpec {
     }
 
     fn poison(span: Span) -> Self {
-        RotationSpec::Quaternion(span, FromToml::poison(span))
+        RotationSpec::Quaternion(span, Box::new(FromToml::poison(span)))
     }
 
     fn schema(schema: &mut Definitions) -> Json {

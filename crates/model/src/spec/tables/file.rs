@@ -1,8 +1,8 @@
 //! The file as a whole, parts and instances.
 
 use super::{
-    BodySpec, ConstraintSpec, ContactSpec, DamperSpec, ForceSpec, GearSpec, IgnoreSpec, JointSpec,
-    MarkerSpec, MaterialSpec, ParameterSpec, PointSpec, RotationSpec, SpringSpec, Value,
+    BodySpec, ConstraintSpec, ContactSpec, DamperSpec, DragSpec, ForceSpec, GearSpec, IgnoreSpec,
+    JointSpec, MarkerSpec, MaterialSpec, ParameterSpec, PointSpec, RotationSpec, SpringSpec, Value,
 };
 use crate::spec::{Named, Scalar, Text, Vec3Spec, spec};
 
@@ -38,6 +38,8 @@ spec! {
         damper: Vec<DamperSpec>,
         /// Forces and torques on bodies.
         force: Vec<ForceSpec>,
+        /// Viscous drag on bodies.
+        drag: Vec<DragSpec>,
         /// Equations that positions obey.
         constraint: Vec<ConstraintSpec>,
         /// Materials for contact.

@@ -35,12 +35,14 @@ spec! {
         damping: Scalar,
     }
 
-    /// A force or torque on a body.
+    /// A force or torque on a body; or, with `between`, a torque on the massless rod between two points.
     pub struct ForceSpec("force") {
         /// Unique name; `force1`, `force2`, ... if left out.
         name: Option<Text>,
         /// The body it acts on.
-        body: Text,
+        body: Option<Text>,
+        /// Two bodies or points: `torque` acts as a couple on the line between their origins.
+        between: Option<[Text; 2]>,
         /// Force, N.
         force: Option<Vec3Spec>,
         /// Torque, N m.
@@ -51,6 +53,20 @@ spec! {
         anchor: Option<Vec3Spec>,
         /// Axes of `force` and `torque`: `world` (if left out) or `body`.
         frame: Option<Text>,
+    }
+
+    /// Viscous drag on a body in a resting medium.
+    pub struct DragSpec("drag") {
+        /// Unique name; `drag1`, `drag2`, ... if left out.
+        name: Option<Text>,
+        /// The body it acts on.
+        body: Text,
+        /// Force over velocity, N s/m.
+        linear: Option<Scalar>,
+        /// Torque over angular velocity, N m s/rad.
+        angular: Option<Scalar>,
+        /// Where the force acts, in the body's frame, m; the centre of mass if left out.
+        anchor: Option<Vec3Spec>,
     }
 
     /// An equation that positions obey.

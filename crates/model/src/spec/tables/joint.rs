@@ -14,16 +14,20 @@ spec! {
         between: [Text; 2],
         /// Where the bodies meet, world coordinates at the start, m.
         point: Option<Vec3Spec>,
-        /// The same for each body: two world points.
+        /// The same for each body, where they do not meet in a point (distance, rope, slider).
         points: Option<[Vec3Spec; 2]>,
         /// Where they meet, in each body's own frame, m.
         anchors: Option<[Vec3Spec; 2]>,
         /// The joint's axis, world coordinates at the start; any length but zero.
         axis: Option<Vec3Spec>,
-        /// The axis in each body's own frame.
+        /// The axis in each body's own frame. Universal: the first in the first body's, the second in the second's.
         axes: Option<[Vec3Spec; 2]>,
         /// The second axis (universal joint), world coordinates at the start.
         axis2: Option<Vec3Spec>,
+        /// Its coordinate at the start, rad or m; 0 if left out. For hinge, slider and rail.
+        start: Option<Scalar>,
+        /// The same in degrees.
+        start_deg: Option<Scalar>,
         /// Largest allowed gap, m; the run's if left out.
         tolerance: Option<Scalar>,
         /// Damping of its coordinate, N m s or N s/m.
@@ -50,9 +54,9 @@ spec! {
         motion: OneOrMany<MotionSpec>,
         /// Screw: travel for a full turn, m.
         pitch: Option<Scalar>,
-        /// Distance and rope: length, m; the start's if left out. Rail: length of the track.
+        /// Distance and rope: length, m; the start's if left out.
         length: Option<Scalar>,
-        /// Curve: the track on the first body.
+        /// Curve: in the first body's frame.
         curve: Option<CurveSpec>,
         /// Surface: an equation in x, y, z of the first body's frame, such as "x^2 + y^2 = r^2".
         surface: Option<Text>,
