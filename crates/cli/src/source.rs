@@ -4,8 +4,10 @@ use std::io::Read;
 use std::path::Path;
 
 use gelenk::model::{
-    Diagnostics, Limits, LoadOptions, Loaded, Model, RunSettings, load_path, load_text,
+    Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunFailure, RunReport, RunSettings,
+    load_path, load_text,
 };
+use gelenk::SimulateError;
 use gelenk::recording::Header;
 
 use crate::answer::{Exit, Failure};
@@ -128,6 +130,19 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
 /// Refuses settings that no engine can run with.
 pub(crate) fn check(settings: &RunSettings) -> Result<(), Failure> {
     gelenk::check_settings(settings).map_err(|error| Failure::input(error.to_string()))
+}
+
+/// Runs a model; the inner result is how the run ended.
+pub(crate) fn simulate(
+    model: &Model,
+    settings: &RunSettings,
+    observer: &mut dyn Observer,
+) -> Result<Result<RunReport, RunFailure>, Failure> {
+    match gelenk::simulate(model, settings, observer) {
+        Ok(report) => Ok(Ok(report)),
+        Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
+        Err(error) => Err(Failure::input(error.to_string())),
+    }
 }
 
 /// The model of a recording; what is wrong with it in a sentence.

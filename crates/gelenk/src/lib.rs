@@ -1,4 +1,8 @@
 //! Gelenk: multibody dynamics. One model file, four engines that check each other.
+//!
+//! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names, [`recording`] keeps the run in an
+//! open, crash-safe file with a [`Certificate`] that a re-run can check, [`export`] gives tables, [`film`] and
+//! [`plot`] give pictures.
 
 pub mod certificate;
 pub mod converge;
@@ -6,9 +10,11 @@ pub mod embed;
 pub mod export;
 pub mod film;
 pub mod hash;
+pub mod plot;
 pub mod recording;
 pub mod report;
-mod simulate;
+pub mod settings;
+pub mod simulate;
 pub mod start;
 mod svg;
 pub mod thin;
@@ -18,7 +24,8 @@ pub use gelenk_expr::nearest;
 pub use gelenk_model as model;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
-pub use simulate::{ENGINES, SettingsError, check_settings, simulate};
+pub use settings::{SettingsError, check_settings};
+pub use simulate::{Both, ENGINES, SimulateError, simulate};
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,70 +1,69 @@
-//! Running a model with the engine that its settings name.
+//! Running a model with the engine its settings name.
 
-use gelenk_impulse::{BadSetting, Method};
-use gelenk_model::{Ledger, Model, Observer, RunFailure, RunReport, RunSettings};
+use std::ops::ControlFlow;
 
-/// The engines there are.
+use gelenk_model::{Event, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
+
+/// The engines that exist, by the names of [`RunSettings::engine`].
 pub const ENGINES: [&str; 1] = ["impulse"];
 
-/// Settings that cannot be run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// Why a model was not run to the end.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SettingsError {
-    /// No engine of that name.
-    #[error("there is no engine `{0}`; there is `impulse`")]
-    UnknownEngine(String),
-    /// A setting that the engine does not take.
+pub enum SimulateError {
+    /// There is no such engine.
+    #[error("there is no engine `{engine}`; there is {}", ENGINES.map(|name| format!("`{name}`")).join(", "))]
+    UnknownEngine {
+        /// The name.
+        engine: String,
+    },
+    /// The run could not go on; what was reached is inside.
     #[error(transparent)]
-    Bad(#[from] BadSetting),
-    /// More steps than anybody waits for.
-    #[error("the run would take {0:.1e} steps; choose a larger step or a shorter duration")]
-    TooManySteps(f64),
+    Failed(#[from] RunFailure),
 }
 
-/// The most steps of a run.
-const MOST_STEPS: f64 = 1e12;
-
-/// Looks at the settings before a run.
-pub fn check_settings(settings: &RunSettings) -> Result<(), SettingsError> {
-    if !ENGINES.contains(&settings.engine.as_str()) {
-        return Err(SettingsError::UnknownEngine(settings.engine.clone()));
-    }
-    Method::new(settings)?;
-    let steps = settings.duration / settings.step;
-    if steps > MOST_STEPS { Err(SettingsError::TooManySteps(steps)) } else { Ok(()) }
-}
-
-/// Runs `model` as `settings` say and tells `observer`.
-///
-/// Settings that [`check_settings`] refuses end as a failure before the first step.
+/// Runs `model` with the engine that `settings` name, and tells `observer`.
 pub fn simulate(
     model: &Model,
     settings: &RunSettings,
     observer: &mut dyn Observer,
-) -> Result<RunReport, RunFailure> {
+) -> Result<RunReport, SimulateError> {
     match settings.engine.as_str() {
-        "impulse" => gelenk_impulse::run(model, settings, observer),
-        other => {
-            let reason = SettingsError::UnknownEngine(other.to_owned()).to_string();
-            Err(RunFailure { reason, element: None, report: Box::new(not_started(model)) })
-        }
+        "impulse" => Ok(gelenk_impulse::run(model, settings, observer)?),
+        other => Err(SimulateError::UnknownEngine { engine: other.to_owned() }),
     }
 }
 
-/// The report of a run that did not start.
-fn not_started(model: &Model) -> RunReport {
-    RunReport {
-        engine: "none",
-        t: model.start.t,
-        steps: 0,
-        corrections: 0,
-        stopped: false,
-        ledger: Ledger::default(),
-        energy_mean_abs_error: 0.0,
-        energy_max_abs_error: 0.0,
-        worst_gaps: vec![0.0; model.rows.len()],
-        worst_velocity_errors: vec![0.0; model.rows.len()],
-        events: Vec::new(),
-        state: model.start.clone(),
+/// Two observers of one run; each sees everything, the first one first. The run stops when either stops it.
+pub struct Both<'a>(pub &'a mut dyn Observer, pub &'a mut dyn Observer);
+
+impl std::fmt::Debug for Both<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Both").finish_non_exhaustive()
+    }
+}
+
+/// Stops where either stops.
+fn either(a: ControlFlow<()>, b: ControlFlow<()>) -> ControlFlow<()> {
+    a?;
+    b
+}
+
+impl Observer for Both<'_> {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        either(self.0.sample(sample), self.1.sample(sample))
+    }
+
+    fn at(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        either(self.0.at(sample), self.1.at(sample))
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        either(self.0.step(t), self.1.step(t))
     }
 }

@@ -252,10 +252,24 @@ pub(crate) fn nice_below(limit: f64) -> f64 {
     digit.unwrap_or(1.0) * power
 }
 
+/// 1, 2 or 5 times a power of ten, the smallest that is at least `limit` (> 0).
+pub(crate) fn nice_above(limit: f64) -> f64 {
+    let power = 10f64.powf(limit.log10().floor());
+    let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| digit * power >= limit * (1.0 - 1e-12));
+    digit.unwrap_or(10.0) * power
+}
+
 /// A number with as many decimals as steps of `step` need.
 pub(crate) fn with_decimals(value: f64, step: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 12")]
-    let decimals = (-(step * (1.0 + 1e-9)).log10().floor()).clamp(0.0, 12.0) as usize;
+    let least = (-(step * (1.0 + 1e-9)).log10().floor()).clamp(0.0, 12.0);
+    // Steps of 0.25 need two.
+    let whole = |more: f64| {
+        let scaled = step * 10f64.powf(least + more);
+        (scaled - scaled.round()).abs() <= 1e-6 * scaled
+    };
+    let more = [0.0, 1.0].into_iter().find(|more| whole(*more)).unwrap_or(0.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 13")]
+    let decimals = (least + more) as usize;
     let text = format!("{value:.decimals$}");
     if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
         text.trim_start_matches('-').to_owned()
@@ -282,8 +296,13 @@ mod tests {
         for (limit, nice) in [(0.7, 0.5), (1.0, 1.0), (4.9, 2.0), (0.02, 0.02), (99.0, 50.0)] {
             assert!((nice_below(limit) / nice - 1.0).abs() < 1e-12, "{limit}");
         }
-        assert_eq!(with_decimals(0.30000000000000004, 0.1), "0.3");
+        for (limit, nice) in [(0.7, 1.0), (1.0, 1.0), (4.9, 5.0), (0.021, 0.05), (99.0, 100.0)] {
+            assert!((nice_above(limit) / nice - 1.0).abs() < 1e-12, "{limit}");
+        }
+        assert_eq!(with_decimals(0.1 + 0.2, 0.1), "0.3");
         assert_eq!(with_decimals(-0.01, 0.5), "0.0");
+        assert_eq!(with_decimals(0.75, 0.25), "0.75");
+        assert_eq!(with_decimals(0.75, 0.123), "0.8");
         assert_eq!(with_decimals(-2.0, 1.0), "\u{2212}2");
     }
 }

@@ -424,3 +424,47 @@ proptest! {
         prop_assert!(Recording::from_bytes(with_magic).is_err());
     }
 }
+
+/// The child of the next test: records without end.
+#[test]
+#[ignore = "started by the next test"]
+fn a_child_that_records_without_end() {
+    let Ok(path) = std::env::var("GELENK_TEST_CHILD") else { return };
+    let (model, settings) = (double_pendulum(), RunSettings { duration: 1e6, ..settings() });
+    let mut recorder = Recorder::create(path, header(&model, &settings)).unwrap();
+    let _ = run(&model, &settings, &mut recorder);
+}
+
+#[test]
+fn after_kill_9_all_full_blocks_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("killed.mcap");
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_child_that_records_without_end", "--ignored"])
+        .env("GELENK_TEST_CHILD", &path)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let length = || std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+    for _ in 0..1000 {
+        if length() > 2_000_000 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut recording = Recording::open(&path).unwrap();
+    assert!(recording.truncated() && recording.certificate().is_none());
+    let n = recording.n_samples();
+    assert!(n > 2000, "{n} samples");
+    for (step, sample) in recording.samples().enumerate() {
+        assert_eq!(sample.unwrap().step, step as u64);
+    }
+    // No more than a block is lost: 64 KiB of samples.
+    let a_sample = length() / n;
+    let lost = length() - n * a_sample;
+    assert!(lost < 70_000, "{lost} bytes");
+    let report = verify(&path, &load, &engine).unwrap();
+    assert!(!report.ok && report.first_difference.is_none(), "{report}");
+}

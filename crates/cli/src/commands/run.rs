@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         stopped_by_user: false,
     };
     let begin = Instant::now();
-    let result = gelenk::simulate(model, &settings, &mut watch);
+    let result = source::simulate(model, &settings, &mut watch)?;
     let wall_seconds = begin.elapsed().as_secs_f64();
     watch.progress.clear();
 

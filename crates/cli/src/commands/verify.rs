@@ -27,9 +27,9 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
         let mut progress = progress.borrow_mut();
         let progress = progress.insert(Progress::new(&model.name, settings.duration, manner.quiet));
         let mut watch = Watch { observer, progress };
-        let result = gelenk::simulate(model, settings, &mut watch);
+        let result = source::simulate(model, settings, &mut watch);
         watch.progress.clear();
-        Ok(result)
+        result.map_err(|failure| failure.message)
     });
     if interrupt::requested() {
         return Err(Failure::new(Exit::Stopped, "by Ctrl-C; nothing can be said of the recording"));

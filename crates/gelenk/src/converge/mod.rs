@@ -16,10 +16,10 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use gelenk_model::{
-    BodyId, BodyKind, Model, Observer, RunFailure, RunReport, RunSettings, Sample, State,
+    BodyId, BodyKind, Model, Observer, RunReport, RunSettings, Sample, State,
 };
 
-use crate::simulate;
+use crate::simulate::{SimulateError, simulate};
 
 pub use plot::plot_svg;
 
@@ -120,12 +120,12 @@ pub enum StudyError {
         step: f64,
     },
     /// A run could not go on.
-    #[error("with step {step} s: {failure}")]
+    #[error("with step {step} s: {error}")]
     Failed {
         /// Step, s.
         step: f64,
         /// Why.
-        failure: RunFailure,
+        error: SimulateError,
     },
     /// The watcher stopped it.
     #[error("stopped")]
@@ -285,7 +285,7 @@ impl Runs<'_> {
         };
         let begin = Instant::now();
         let report = simulate(self.model, &settings, &mut collector)
-            .map_err(|failure| StudyError::Failed { step: h, failure })?;
+            .map_err(|error| StudyError::Failed { step: h, error })?;
         let wall_seconds = begin.elapsed().as_secs_f64();
         if report.stopped {
             return Err(StudyError::Stopped);

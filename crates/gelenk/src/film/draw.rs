@@ -58,7 +58,7 @@ impl Canvas<'_> {
             self.draw_item(item, svg);
         }
         for p in &scene.rings {
-            svg.circle(self.place(p), RING, PAPER, INK, 1.6);
+            self.draw_ring(p, svg);
         }
     }
 
@@ -145,7 +145,7 @@ impl Canvas<'_> {
         svg.polyline(&places, SUPPORT_FILL, 7.0, "");
     }
 
-    /// A joint on the ground: a triangle with hatching, above or below its point.
+    /// What a joint on the ground is held by: a triangle with hatching, above or below its point.
     pub(crate) fn draw_support(&self, p: &Vec3, stands: bool, svg: &mut Svg) {
         let [x, y] = self.place(p);
         let [half, height] = SUPPORT;
@@ -158,7 +158,11 @@ impl Canvas<'_> {
             let start = x - half - 1.0 + 6.0 * f64::from(k);
             svg.line([start, base], [start - 5.0, base + down * 6.0], INK, 1.0);
         }
-        svg.circle([x, y], RING, PAPER, INK, 1.6);
+    }
+
+    /// A joint.
+    pub(crate) fn draw_ring(&self, p: &Vec3, svg: &mut Svg) {
+        svg.circle(self.place(p), RING, PAPER, INK, 1.6);
     }
 }
 

@@ -112,7 +112,7 @@ struct Motion {
     bounds: [f64; 4],
     /// Indices into the scenes' tips of the paths that are drawn.
     paths: Vec<usize>,
-    /// Signs of the supports: +1 where the body stands on it, −1 where it hangs.
+    /// Whether the body stands on each support; else it hangs.
     stands: Vec<bool>,
 }
 
@@ -216,7 +216,7 @@ impl Motion {
             canvas.draw_scene(scene, &mut svg);
             svg.end_group();
         }
-        self.supports(&canvas, &mut svg);
+        self.ground_joints(&canvas, &mut svg);
         self.time_line(&mut svg, options.width, height - TIME_LINE + 8.0);
         scale_bar(&mut svg, scale, [options.width - 20.0, 24.0]);
         svg.finish()
@@ -228,7 +228,7 @@ impl Motion {
         let [w, h] = self.extent();
         let n = self.frames.len();
         let top = 18.0 + HEADING;
-        // The number of columns that makes the drawing largest.
+        // The number of columns that makes the drawing largest and leaves little empty.
         let panel = |columns: usize| {
             let rows = n.div_ceil(columns) as f64;
             let columns = columns as f64;
@@ -238,9 +238,13 @@ impl Motion {
             let scale = across.min((room - 2.0 * PADDING).max(1.0) / h);
             (scale, panel_width, scale * h + 2.0 * PADDING)
         };
+        let worth = |columns: usize| {
+            let filled = n as f64 / (columns * n.div_ceil(columns)) as f64;
+            panel(columns).0 * filled.sqrt()
+        };
         let mut columns = 1;
         for more in 2..=n {
-            if panel(more).0 > panel(columns).0 * (1.0 + 1e-9) {
+            if worth(more) > worth(columns) * (1.0 + 1e-9) {
                 columns = more;
             }
         }
@@ -265,7 +269,7 @@ impl Motion {
             self.ground(&canvas, &mut svg);
             self.draw_paths(&canvas, &mut svg, i + 1);
             canvas.draw_scene(scene, &mut svg);
-            self.supports(&canvas, &mut svg);
+            self.ground_joints(&canvas, &mut svg);
             let label = format!("t = {} s", with_decimals(scene.t, step));
             let at = [x + panel_width / 2.0, y + panel_height + 16.0];
             svg.text(at, &label, 12.0, FAINT, Anchor::Middle);
@@ -274,7 +278,7 @@ impl Motion {
         svg.finish()
     }
 
-    /// What stands still, and the tracks of what slides on it.
+    /// What stands still, the tracks of what slides on it, and the supports.
     fn ground(&self, canvas: &Canvas<'_>, svg: &mut Svg) {
         let Some(first) = self.scenes.first() else { return };
         for i in 0..first.sliding.len() {
@@ -284,12 +288,15 @@ impl Motion {
         for item in &first.fixed {
             canvas.draw_item(item, svg);
         }
-    }
-
-    fn supports(&self, canvas: &Canvas<'_>, svg: &mut Svg) {
-        let Some(first) = self.scenes.first() else { return };
         for ([p, _], stands) in first.supports.iter().zip(&self.stands) {
             canvas.draw_support(p, *stands, svg);
+        }
+    }
+
+    /// The joints on the ground, on top of all.
+    fn ground_joints(&self, canvas: &Canvas<'_>, svg: &mut Svg) {
+        for [p, _] in self.scenes.first().iter().flat_map(|scene| &scene.supports) {
+            canvas.draw_ring(p, svg);
         }
     }
 
@@ -366,26 +373,49 @@ fn fade(k: usize, n: usize) -> f64 {
     0.10 + 0.40 * part * part
 }
 
-/// The scenes nearest to `n` equally spaced times.
+/// The scenes nearest to about `n` equally spaced times, at round numbers of seconds where that can be.
 fn pick_frames(scenes: &[Scene], n: usize) -> Vec<usize> {
     let (Some(first), Some(last)) = (scenes.first(), scenes.last()) else { return Vec::new() };
-    let n = n.clamp(1, scenes.len());
+    let n = round_count(last.t - first.t, n).clamp(1, scenes.len());
     let mut frames = Vec::new();
     for k in 0..n {
         let part = if n == 1 { 1.0 } else { k as f64 / (n - 1) as f64 };
         let t = first.t + part * (last.t - first.t);
         let after = scenes.partition_point(|scene| scene.t < t).min(scenes.len() - 1);
         let before = after.saturating_sub(1);
-        let nearer = if (scenes[after].t - t).abs() <= (scenes[before].t - t).abs() {
-            after
-        } else {
-            before
-        };
+        let off = |i: usize| (scenes[i].t - t).abs();
+        let nearer = if off(after) <= off(before) { after } else { before };
         if frames.last() != Some(&nearer) {
             frames.push(nearer);
         }
     }
     frames
+}
+
+/// The number of frames nearest to `n` whose spacing is a round part of the duration; `n` where there is none near.
+fn round_count(duration: f64, n: usize) -> usize {
+    if !(duration > 0.0 && duration.is_finite()) || n < 3 {
+        return n;
+    }
+    let wanted = duration / (n - 1) as f64;
+    let power = 10f64.powf(wanted.log10().floor());
+    let mut best = n;
+    let mut least = 0.31 * n as f64;
+    for digit in [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0] {
+        let intervals = duration / (digit * power);
+        let whole = intervals.round();
+        let off = (whole + 1.0 - n as f64).abs();
+        if (intervals - whole).abs() <= 1e-6 * intervals && off < least {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive and near n"
+            )]
+            let count = whole as usize + 1;
+            (best, least) = (count, off);
+        }
+    }
+    best
 }
 
 /// The way of every point that is drawn, over time.
@@ -414,7 +444,8 @@ fn longest_paths(scenes: &[Scene]) -> Vec<usize> {
     let mut ways: Vec<(usize, f64)> =
         (0..n).map(|i| (i, way(i))).filter(|(_, way)| *way > 0.0).collect();
     ways.sort_by(|a, b| b.1.total_cmp(&a.1));
-    ways.truncate(MAX_PATHS);
+    let joints = scenes.first().is_some_and(|scene| scene.tips_are_joints);
+    ways.truncate(if joints { 1 } else { MAX_PATHS });
     let mut kept: Vec<usize> = ways.into_iter().map(|(i, _)| i).collect();
     kept.sort_unstable();
     kept
@@ -448,4 +479,20 @@ fn scale_bar(svg: &mut Svg, scale: f64, at: Point) {
         format!("{} mm", with_decimals(1000.0 * length, 1000.0 * length))
     };
     svg.text([x - px - 8.0, y + 4.0], &label, 12.0, FAINT, Anchor::End);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_at_round_times_where_that_can_be() {
+        assert_eq!(round_count(1.6, 14), 17); // every 0.1 s
+        assert_eq!(round_count(1.5, 8), 7); // every 0.25 s
+        assert_eq!(round_count(10.0, 12), 11); // every second
+        assert_eq!(round_count(std::f64::consts::PI, 8), 8);
+        assert_eq!(round_count(0.0, 8), 8);
+        assert_eq!(round_count(f64::NAN, 8), 8);
+        assert_eq!(round_count(1e-300, 8), round_count(1.0, 8));
+    }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Scene {
     pub(crate) sliding: Vec<Vec3>,
     /// Points whose paths are drawn, with their colours.
     pub(crate) tips: Vec<(Vec3, Color)>,
+    /// The tips are joints, for want of free ends: one path is enough.
+    pub(crate) tips_are_joints: bool,
 }
 
 /// Bars thinner than this part of their length are drawn as lines with round ends.
@@ -133,6 +135,9 @@ impl Scene {
                 .collect();
             if items.is_empty() && body.kind == BodyKind::Rigid {
                 items = bare_body(&pose.s, joints, color);
+            } else if !body.fixed {
+                let links: Vec<_> = joints.iter().filter_map(|p| link(p, &items, color)).collect();
+                items.splice(0..0, links);
             }
             if body.kind == BodyKind::Point {
                 items.push(Item::Dot { at: pose.s, color });
@@ -196,6 +201,7 @@ impl Scene {
         self.tips.extend(points.map(|marker| (marker.vector.value(at), GROUND)));
         if self.tips.is_empty() {
             self.tips.extend(self.rings.iter().map(|p| (*p, GROUND)));
+            self.tips_are_joints = true;
         }
     }
 }
@@ -215,6 +221,24 @@ fn bare_body(s: &Vec3, joints: &[Vec3], color: Color) -> Vec<Item> {
         [p, q] => vec![bar(p, q)],
         several => several.iter().map(|p| bar(p, s)).collect(),
     }
+}
+
+/// A bar from a joint to the nearest shape of its body, where it lies apart from all of them.
+fn link(joint: &Vec3, items: &[Item], color: Color) -> Option<Item> {
+    let mut nearest: Option<(f64, Vec3)> = None;
+    for item in items {
+        let points = item.points();
+        let middle = points.iter().sum::<Vec3>() / points.len().max(1) as f64;
+        let reach = points.iter().map(|p| (p - middle).norm()).fold(0.0, f64::max) + item.radius();
+        let distance = (joint - middle).norm();
+        if distance <= 1.02 * reach {
+            return None;
+        }
+        if nearest.is_none_or(|(least, _)| distance < least) {
+            nearest = Some((distance, middle));
+        }
+    }
+    nearest.map(|(_, middle)| Item::Bar { ends: [*joint, middle], radius: 0.0, color })
 }
 
 /// The point of a body farthest from its joint: its free end.
@@ -268,7 +292,7 @@ fn shape_item(shape: &Shape, frame: &Pose, color: Color) -> Option<Item> {
 }
 
 /// Corners of a circle about z that is drawn.
-const CORNERS: usize = 32;
+const CORNERS: usize = 48;
 
 fn ring(centre: Vec3, radius: f64) -> impl Iterator<Item = Vec3> {
     (0..CORNERS).map(move |i| {

@@ -200,7 +200,8 @@ struct Replay<S: Sink> {
 
 impl<S: Sink> Observer for Replay<S> {
     fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
-        self.recorder.sample(sample)
+        self.recorder.sample(sample)?;
+        self.stop(sample.state.t)
     }
 
     fn at(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
@@ -213,6 +214,13 @@ impl<S: Sink> Observer for Replay<S> {
 
     fn step(&mut self, t: f64) -> ControlFlow<()> {
         self.recorder.step(t)?;
+        self.stop(t)
+    }
+}
+
+impl<S: Sink> Replay<S> {
+    /// Whether to stop after the step to `t`.
+    fn stop(&self, t: f64) -> ControlFlow<()> {
         let reached = self.stop_at.is_some_and(|end| t >= end);
         let ended = self.stop_at_end.as_ref().is_some_and(|ended| ended.get());
         if reached || ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
