@@ -3,11 +3,11 @@
 use std::io::Read;
 use std::path::Path;
 
+use gelenk::SimulateError;
 use gelenk::model::{
     Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunFailure, RunReport, RunSettings,
     load_path, load_text,
 };
-use gelenk::SimulateError;
 use gelenk::recording::Header;
 
 use crate::answer::{Exit, Failure};

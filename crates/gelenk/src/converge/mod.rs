@@ -15,9 +15,7 @@ mod plot;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use gelenk_model::{
-    BodyId, BodyKind, Model, Observer, RunReport, RunSettings, Sample, State,
-};
+use gelenk_model::{BodyId, BodyKind, Model, Observer, RunReport, RunSettings, Sample, State};
 
 use crate::simulate::{SimulateError, simulate};
 

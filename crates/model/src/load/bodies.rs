@@ -223,7 +223,8 @@ impl<'a> Context<'a> {
         self.start_vector(&element.site("velocity"), keys.velocity.as_ref())
     }
 
-    fn start_vector(&mut self, site: &Site<'_>, v: Option<&Vec3Spec>) -> Option<Vec3> {
+    /// A velocity; zero where left out.
+    pub(crate) fn start_vector(&mut self, site: &Site<'_>, v: Option<&Vec3Spec>) -> Option<Vec3> {
         let Some(v) = v else { return Some(Vec3::zeros()) };
         let value = self.vector(site, v)?;
         if value.amax() > FASTEST {

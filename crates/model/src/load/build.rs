@@ -16,6 +16,7 @@ impl<'a> Context<'a> {
     pub(crate) fn build(&mut self, sources: &'a Sources) {
         let flat = self.expand(&sources.root().contents, sources);
         self.check_overrides();
+        self.has_starts = !sources.root().start.is_empty();
         self.build_settings(sources.root());
         self.build_materials(&flat);
         self.build_bodies(&flat, sources);
@@ -24,6 +25,7 @@ impl<'a> Context<'a> {
         self.build_forces(&flat);
         self.build_conditions(&flat);
         self.build_contacts(&flat);
+        self.build_starts(sources.root());
         self.check_whole(&flat, sources.root().span);
     }
 
