@@ -254,6 +254,9 @@ impl Context<'_> {
 
     /// Reports a name that no element has.
     pub(crate) fn unknown(&mut self, kind: Kind, site: &Site<'_>, span: Span, local: &str) {
+        if self.incomplete {
+            return; // it may be in a part that could not be put in place
+        }
         let word = kind.word();
         let code = match kind {
             Kind::Body => "unknown-body",
