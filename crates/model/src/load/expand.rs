@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
         name: &Text,
         i: usize,
         kind: Kind,
-        word: &str,
+        word: &'static str,
     ) -> Element<'a, T> {
         let (full, index) = self.declare(kind, word, scope, name);
         let label = if name.poisoned {
@@ -161,7 +161,7 @@ impl<'a> Context<'a> {
         spec: &'a T,
         name: Option<&Text>,
         span: Span,
-        word: &str,
+        word: &'static str,
     ) -> Element<'a, T> {
         let (full, index) = self.declare_or_number(Kind::Force, word, scope, name, span);
         let label = format!("{word} `{full}`");
