@@ -2,9 +2,10 @@
 
 use gelenk_expr::Pool;
 
-use crate::body::{Body, BodyId, BodyKind};
+use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
+use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
-use crate::joint::{Joint, JointFrame, JointId, JointKind, MAX_COORDINATES};
+use crate::joint::{Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES};
 use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
 use crate::model::{Marker, Model, Parameter};
 use crate::rows::{CoordinateTie, RowBlock, RowKind};
@@ -81,6 +82,8 @@ impl Builder {
             frame_rot: Quat::identity(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         let start = State {
             t: 0.0,
@@ -93,6 +96,7 @@ impl Builder {
         };
         let model = Model {
             name: name.to_owned(),
+            description: String::new(),
             gravity: Vec3::new(0.0, 0.0, -9.81),
             bodies: vec![world],
             joints: Vec::new(),
@@ -102,6 +106,7 @@ impl Builder {
             signals: Signals::default(),
             parameters: Vec::new(),
             pool: Pool::default(),
+            contact: ContactSettings::default(),
             run: RunSettings::default(),
             start,
         };
@@ -140,6 +145,8 @@ impl Builder {
             frame_rot: principal.inverse(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         self.push(
             body,
@@ -171,6 +178,8 @@ impl Builder {
             frame_rot: Quat::identity(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         self.push(body, position, Quat::identity(), velocity, Vec3::zeros())
     }
@@ -184,6 +193,28 @@ impl Builder {
         start.s_dot.push(s_dot);
         start.omega.push(omega);
         id
+    }
+
+    /// Sets what the model is, for people.
+    pub fn description(&mut self, description: &str) {
+        description.clone_into(&mut self.model.description);
+    }
+
+    /// Sets materials and collision filters.
+    pub fn contact(&mut self, contact: ContactSettings) {
+        self.model.contact = contact;
+    }
+
+    /// Sets how a body takes part in contact, and its colour.
+    pub fn body_contact(&mut self, body: BodyId, contact: BodyContact, color: Option<[f64; 3]>) {
+        let body = &mut self.model.bodies[body.index()];
+        body.contact = contact;
+        body.color = color;
+    }
+
+    /// Gives a body its mass properties with parameters as symbols.
+    pub fn symbolic(&mut self, body: BodyId, symbolic: SymbolicInertia) {
+        self.model.bodies[body.index()].symbolic = Some(symbolic);
     }
 
     /// Gives a body its shapes (looks and contact; mass and inertia are already in).
@@ -207,7 +238,34 @@ impl Builder {
     pub fn joint_frames(&self, bodies: [BodyId; 2], point: &Vec3, axis: &Vec3) -> [JointFrame; 2] {
         let n = axis.normalize();
         let (x, y) = perpendicular_frame(&n);
-        let axes = Mat3::from_columns(&[x, y, n]);
+        self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, y, n]))
+    }
+
+    /// The same with z along `axis` and x along `axis2`, which must be at a right angle (to 1e-6 rad): the two axes of a
+    /// universal joint, or a chosen zero of an angle.
+    pub fn joint_frames_two_axes(
+        &self,
+        bodies: [BodyId; 2],
+        point: &Vec3,
+        axis: &Vec3,
+        axis2: &Vec3,
+    ) -> Result<[JointFrame; 2], String> {
+        let (n, x) = (axis.normalize(), axis2.normalize());
+        let cosine = n.dot(&x);
+        if cosine.is_nan() {
+            return Err("an axis has no direction".to_owned());
+        }
+        if cosine.abs() > 1e-6 {
+            let degrees = cosine.clamp(-1.0, 1.0).acos().to_degrees();
+            return Err(format!(
+                "the two axes must be at a right angle; they are at {degrees:.4}°"
+            ));
+        }
+        let x = (x - n * cosine).normalize();
+        Ok(self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, n.cross(&x), n])))
+    }
+
+    fn frames_with_axes(&self, bodies: [BodyId; 2], point: &Vec3, axes: &Mat3) -> [JointFrame; 2] {
         bodies.map(|id| {
             let pose: Pose = self.model.start.pose(id);
             JointFrame { origin: self.local_point(id, point), axes: pose.rot.transpose() * axes }
@@ -237,13 +295,24 @@ impl Builder {
             kind,
             tolerance,
             first_coordinate,
+            properties: JointProperties::default(),
         });
         self.rows(name, RowKind::Joint(id), bodies.to_vec(), n_rows, tolerance);
         id
     }
 
+    /// Sets end stops, friction and strength of a joint.
+    pub fn joint_properties(&mut self, joint: JointId, properties: JointProperties) {
+        self.model.joints[joint.index()].properties = properties;
+    }
+
     /// Adds a condition on joint coordinates.
     pub fn tie(&mut self, name: &str, tie: CoordinateTie) {
+        self.tie_within(name, tie, None);
+    }
+
+    /// Adds a condition on joint coordinates with a tolerance of its own, rad or m.
+    pub fn tie_within(&mut self, name: &str, tie: CoordinateTie, tolerance: Option<f64>) {
         let mut bodies = Vec::new();
         for (joint, _, _) in &tie.terms {
             for body in self.model.joints[joint.index()].bodies {
@@ -252,7 +321,7 @@ impl Builder {
                 }
             }
         }
-        self.rows(name, RowKind::Tie(tie), bodies, 1, None);
+        self.rows(name, RowKind::Tie(tie), bodies, 1, tolerance);
     }
 
     /// Adds an equation.

@@ -2,23 +2,36 @@
 
 pub mod body;
 pub mod builder;
+pub mod contact;
+pub mod description;
+pub mod diagnostic;
 pub mod equation;
 pub mod force;
 pub mod joint;
+pub mod limits;
+pub mod load;
 pub mod math;
+pub mod mesh;
 pub mod model;
+mod render;
 pub mod rows;
 pub mod run;
 pub mod settings;
 pub mod shape;
 pub mod signal;
+pub mod source;
+pub mod spec;
 pub mod state;
 
 pub use body::{Body, BodyId, BodyKind};
 pub use builder::{BodyDef, Builder};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use joint::{Joint, JointId, JointKind};
+pub use limits::Limits;
+pub use load::{LoadOptions, Loaded, load_path, load_text};
 pub use model::{Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};
 pub use run::{Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample};
 pub use settings::{Flight, RunSettings};
+pub use spec::json_schema;
 pub use state::{Pose, State, Twist, Wrench};

@@ -10,6 +10,7 @@ mod cylindrical;
 mod distance;
 mod elements;
 mod fixed;
+mod formula;
 mod hinge;
 mod path;
 mod planar;
@@ -18,6 +19,7 @@ mod rope;
 mod screw;
 mod slider;
 mod spline;
+mod surface;
 mod translation;
 mod types;
 mod universal;
@@ -34,6 +36,7 @@ pub use rail::Rail;
 pub use rope::Rope;
 pub use screw::Screw;
 pub use slider::Slider;
+pub use surface::{PointOnSurface, Surface};
 pub use translation::Translation;
 pub use types::{JOINT_TYPES, JointParameter, JointParameters, JointType};
 pub use universal::Universal;
@@ -159,6 +162,34 @@ pub struct Joint {
     pub tolerance: Option<f64>,
     /// Index of its first coordinate in [`State::coordinate`](crate::State::coordinate).
     pub first_coordinate: usize,
+    /// End stops, friction and strength.
+    pub properties: JointProperties,
+}
+
+/// What a joint has besides its equations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JointProperties {
+    /// End stops.
+    pub limits: Vec<Limit>,
+    /// Largest dry friction of each coordinate, N m or N; empty for none. (coordinates)
+    pub friction: Vec<f64>,
+    /// The force at which it breaks, N.
+    pub break_force: Option<f64>,
+    /// The torque at which it breaks, N m.
+    pub break_torque: Option<f64>,
+}
+
+/// End stops of a joint coordinate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// Which coordinate.
+    pub which: usize,
+    /// Smallest value, rad or m; −∞ for none.
+    pub min: f64,
+    /// Largest value, rad or m; ∞ for none.
+    pub max: f64,
+    /// Restitution ε of the stop: 0 plastic, 1 elastic.
+    pub restitution: f64,
 }
 
 /// Every joint type.
@@ -191,6 +222,8 @@ pub enum JointKind {
     Translation(Translation),
     /// Point on a curve.
     PointOnCurve(PointOnCurve),
+    /// Point on a surface.
+    PointOnSurface(PointOnSurface),
 }
 
 impl JointKind {
@@ -214,6 +247,7 @@ impl JointKind {
             JointKind::Rope(joint) => joint,
             JointKind::Translation(joint) => joint,
             JointKind::PointOnCurve(joint) => joint,
+            JointKind::PointOnSurface(joint) => joint,
         }
     }
 
@@ -246,6 +280,7 @@ impl JointKind {
             JointKind::Rope(_) => "rope",
             JointKind::Translation(_) => "translation",
             JointKind::PointOnCurve(_) => "curve",
+            JointKind::PointOnSurface(_) => "surface",
         }
     }
 
