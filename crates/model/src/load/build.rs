@@ -16,6 +16,7 @@ impl<'a> Context<'a> {
     pub(crate) fn build(&mut self, sources: &'a Sources) {
         let flat = self.expand(&sources.root().contents, sources);
         self.check_overrides();
+        self.check_connections();
         self.build_settings(sources.root());
         self.build_materials(&flat);
         self.build_bodies(&flat, sources);
