@@ -93,7 +93,9 @@ impl<'a> Context<'a> {
                 "the run goes on without it; remove `collide` and `material` to silence this";
             self.warn("not-simulated", &site, span, message, help);
         }
-        self.warn_idle_bodies(flat);
+        if self.report.n_errors() == 0 {
+            self.warn_idle_bodies(flat);
+        }
     }
 
     /// Fixed bodies that nothing uses.

@@ -33,6 +33,8 @@ pub(crate) struct Context<'a> {
     pub(crate) values: FxHashMap<Expr, f64>,
     pub(crate) scopes: Vec<Scope<'a>>,
     pub(crate) names: Names,
+    /// A part could not be put in place, so names may be missing that are there.
+    pub(crate) incomplete: bool,
     pub(crate) builder: Builder,
     pub(crate) description: Description,
     pub(crate) folder: Option<Folder>,
@@ -118,6 +120,7 @@ impl<'a> Context<'a> {
             values: FxHashMap::default(),
             scopes: Vec::new(),
             names: Names::default(),
+            incomplete: false,
             builder: Builder::new(name),
             description: Description::default(),
             folder,
