@@ -102,6 +102,11 @@ fn other_readers_of_mcap_agree() {
     assert_eq!(certificate.channel.topic, "/certificate");
     let json: serde_json::Value = serde_json::from_slice(&certificate.data).unwrap();
     assert_eq!(json["end"]["kind"], "finished");
+    let mut hash = blake3::Hasher::new();
+    for message in messages.iter().filter(|message| message.channel.topic == "/state") {
+        hash.update(&message.data);
+    }
+    assert_eq!(json["samples_hash"], hash.finalize().to_hex().as_str());
     let state = messages.iter().find(|message| message.channel.topic == "/state").unwrap();
     let schema = state.channel.schema.as_ref().unwrap();
     assert_eq!((schema.name.as_str(), schema.encoding.as_str()), ("gelenk.State", "protobuf"));

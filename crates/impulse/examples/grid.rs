@@ -4,11 +4,11 @@ mod common;
 use common::*;
 use gelenk_impulse::run;
 fn main() {
-    for (name, model) in [("flat", eight_loop_flat()), ("regular", eight_loop())] {
+    for (name, model) in [("flat", eight_loop_flat()),("regular", eight_loop())] {
         for vc in [true] {
             println!("{name} vc {vc}");
             let mut h = 0.02;
-            for _ in 0..6 {
+            for _ in 0..8 {
                 let mut line = format!("{h:<10}");
                 for tol in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8] {
                     let mut settings = settings(h, tol);

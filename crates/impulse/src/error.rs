@@ -42,6 +42,16 @@ pub enum StepError {
         /// Time, s.
         t: f64,
     },
+    /// The step makes or loses energy beyond measure: it is too long for the motion.
+    #[error("{defect:.2e} J from nowhere beside {kinetic:.2e} J of kinetic energy at t = {t} s")]
+    Energy {
+        /// Energy that nobody accounts for, J.
+        defect: f64,
+        /// Kinetic energy before the step, J.
+        kinetic: f64,
+        /// Time at the end of the step, s.
+        t: f64,
+    },
     /// A body has left the numbers.
     #[error("body {body} is not finite at t = {t} s")]
     NotFinite {

@@ -5,9 +5,11 @@
 
 pub mod compose;
 pub mod error;
+mod explain;
 pub mod flight;
 mod kick;
 pub mod method;
+mod parts;
 pub mod rows;
 mod run;
 pub mod scratch;
@@ -18,8 +20,10 @@ mod step;
 
 pub use compose::Order;
 pub use error::StepError;
+pub use explain::Failure;
 pub use method::{BadSetting, Method, SolverKind};
+pub use parts::MAX_HALVINGS;
 pub use run::run;
 pub use scratch::Scratch;
-pub use simulation::{Failure, Simulation};
+pub use simulation::Simulation;
 pub use step::{StepReport, step};

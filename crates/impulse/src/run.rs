@@ -3,7 +3,8 @@
 use gelenk_model::run::{Observer, RunFailure, RunReport};
 use gelenk_model::{Event, Model, RunSettings};
 
-use crate::simulation::{Failure, Simulation};
+use crate::explain::Failure;
+use crate::simulation::Simulation;
 
 /// Runs `model` as `settings` say and tells `observer`.
 ///

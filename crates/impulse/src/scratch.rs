@@ -67,6 +67,8 @@ pub struct Bodies {
     pub fixed: Vec<bool>,
     /// How it turns in free flight; constant.
     pub top: Vec<Top>,
+    /// m, kg; constant.
+    pub mass: Vec<f64>,
     /// 1/m, 1/kg; constant.
     pub mass_inv: Vec<f64>,
     /// Principal moments, kg m²; constant.
@@ -100,6 +102,7 @@ impl Bodies {
         Bodies {
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
+            mass: bodies.iter().map(|b| b.mass).collect(),
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),
             inertia_inv: bodies.iter().map(|b| b.inertia_inv).collect(),

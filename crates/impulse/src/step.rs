@@ -37,11 +37,11 @@ pub fn step(
     h: f64,
 ) -> Result<StepReport, StepError> {
     let t_next = state.t + h;
-    step_to(model, method, state, scratch, h, t_next, 0.0)
+    step_to(model, method, state, scratch, h, t_next, h)
 }
 
-/// [`step`], with the time at its end given to the last bit and the part `keep` of the gaps to keep
-/// ([`Rows::set_target`]).
+/// [`step`], with the time at its end given to the last bit, as a part of a whole step `h_whole`: impulses of the state
+/// are for that one, and gaps are to vanish after it ([`Rows::set_target`]).
 pub(crate) fn step_to(
     model: &Model,
     method: &Method,
@@ -49,23 +49,28 @@ pub(crate) fn step_to(
     scratch: &mut Scratch,
     h: f64,
     t_next: f64,
-    keep: f64,
+    h_whole: f64,
 ) -> Result<StepReport, StepError> {
     scratch.saved.clone_from(state);
     scratch.joint_impulses.fill(Wrench::zero());
     let stages = method.order.stages();
     let mut report = StepReport::default();
     let t = state.t;
-    let mut done = 0.0;
+    let keep = (1.0 - h / h_whole).max(0.0);
+    let (mut done, mut h_open) = (0.0, 0.0);
+    if !scratch.corrects_velocities(method, true) {
+        h_open = h * stages[0];
+    }
     for (i, gamma) in stages.iter().enumerate() {
         done += gamma;
         let last = i + 1 == stages.len();
         let end = if last { t_next } else { t + done * h };
-        let stage = Stage { h: gamma * h, t_next: end, keep, last };
+        let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last };
         if let Err(error) = stage.make(model, method, state, scratch, &mut report) {
             state.clone_from(&scratch.saved);
             return Err(error);
         }
+        h_open = if scratch.corrects_velocities(method, last) { 0.0 } else { gamma * h };
     }
     Ok(report)
 }
@@ -73,6 +78,10 @@ pub(crate) fn step_to(
 /// One stage of a step.
 struct Stage {
     h: f64,
+    /// Length of the stage before if its velocities were left uncorrected; this one makes up for it.
+    h_open: f64,
+    /// The whole step that this is part of.
+    h_whole: f64,
     t_next: f64,
     keep: f64,
     last: bool,
@@ -94,9 +103,17 @@ impl Stage {
         prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
         half_kick(model, state, scratch, h); // v += h/2 M⁻¹ f(q, v, t)
         set_target(model, state, scratch, self.keep);
+        // The impulse at an instant stands for the force over half the stages on both sides.
+        let span = 0.5 * (h + self.h_open);
+        if solver.warm_starts() {
+            warm_start(scratch, &state.impulse, span / self.h_whole);
+        } else {
+            scratch.rows.impulse.fill(0.0);
+        }
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
         report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
         close_instant(model, scratch, h, false, report);
+        note_impulses(&scratch.rows, span / self.h_whole, &mut state.impulse);
 
         fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
         prepare(model, state, scratch); // J, K at t+h
@@ -106,7 +123,6 @@ impl Stage {
         report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?;
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
-        state.impulse.copy_from_slice(&scratch.rows.impulse);
         Ok(())
     }
 }
@@ -129,8 +145,28 @@ pub(crate) fn correct_velocities(
 
 fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
     let Scratch { bodies, rows, work, .. } = scratch;
-    rows.impulse.fill(0.0);
     rows.set_target(keep, model, bodies, state.t, &state.coordinate, work);
+}
+
+/// Begins the position correction with the impulses of the last step, for `part` of a whole step.
+fn warm_start(scratch: &mut Scratch, impulse: &[f64], part: f64) {
+    let Scratch { bodies, rows, .. } = scratch;
+    for (p, last) in rows.impulse.iter_mut().zip(impulse) {
+        *p = last * part;
+    }
+    for (i, block) in rows.blocks.iter().enumerate() {
+        rows.apply(i, &rows.impulse[block.first_row..][..block.n_rows], bodies);
+    }
+}
+
+/// Keeps the impulses found for `part` of a whole step as those of a whole one.
+fn note_impulses(rows: &Rows, part: f64, impulse: &mut [f64]) {
+    // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
+    if part.abs() > 0.01 {
+        for (last, p) in impulse.iter_mut().zip(&rows.impulse) {
+            *last = p / part;
+        }
+    }
 }
 
 /// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state.

@@ -242,7 +242,7 @@ struct Comparison<'a> {
     difference: Option<u64>,
     /// The block with the difference is whole; nothing more is kept.
     sealed: bool,
-    /// Set when the recording is at its end.
+    /// Set when there is nothing more to compare.
     ended: Rc<Cell<bool>>,
 }
 
@@ -295,6 +295,7 @@ impl Write for Comparison<'_> {
     fn flush(&mut self) -> io::Result<()> {
         if self.difference.is_some() {
             self.sealed = true;
+            self.ended.set(true);
         } else {
             self.again.clear();
             self.before.clear();
