@@ -8,7 +8,11 @@ use std::process::Stdio;
 use common::{code, command, folder, json_of, number, stderr, text_of};
 
 fn record(folder: &Path) {
-    text_of(folder, &["run", "double-pendulum", "--duration", "0.5", "--output", "r.mcap"], 0);
+    text_of(
+        folder,
+        &["run", "double-pendulum", "--duration", "0.5", "--step", "0.01", "--output", "r.mcap"],
+        0,
+    );
 }
 
 #[test]

@@ -47,18 +47,8 @@ fn period(h: f64, t0: f64) -> f64 {
 fn crossing(h: f64, at: &str) -> f64 {
     let folder = folder();
     let step = h.to_string();
-    let args = [
-        "run",
-        "pendulum",
-        "--step",
-        &step,
-        "--tolerance",
-        "1e-9",
-        "--duration",
-        "2.6",
-        "--at",
-        at,
-    ];
+    let args =
+        ["run", "pendulum", "--step", &step, "--tolerance", "1e-9", "--duration", "3", "--at", at];
     let value = json_of(folder.path(), &args, 0);
     let samples = value["samples"].as_array().unwrap();
     let read = |i: usize| {
