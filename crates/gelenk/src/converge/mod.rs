@@ -188,7 +188,7 @@ pub fn converge(
         options.quantities.iter().map(|q| quantity(model, q)).collect::<Result<_, _>>()?
     };
     let n_steps = (settings.duration / settings.step).round();
-    if !(n_steps >= 1.0) {
+    if n_steps < 1.0 || n_steps.is_nan() {
         let RunSettings { duration, step, .. } = *settings;
         return Err(StudyError::TooShort { duration, step });
     }
