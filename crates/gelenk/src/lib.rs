@@ -15,8 +15,9 @@ mod svg;
 
 pub use certificate::Certificate;
 pub use gelenk_model as model;
+pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
-pub use simulate::{Both, ENGINES, SimulateError, simulate};
+pub use simulate::{Both, ENGINES, SimulateError, simulate, verify};
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
