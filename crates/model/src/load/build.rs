@@ -16,6 +16,7 @@ impl<'a> Context<'a> {
     pub(crate) fn build(&mut self, sources: &'a Sources) {
         let flat = self.expand(&sources.root().contents, sources);
         self.check_overrides();
+        self.check_connections();
         self.build_settings(sources.root());
         self.build_materials(&flat);
         self.build_bodies(&flat, sources);
@@ -92,7 +93,9 @@ impl<'a> Context<'a> {
                 "the run goes on without it; remove `collide` and `material` to silence this";
             self.warn("not-simulated", &site, span, message, help);
         }
-        self.warn_idle_bodies(flat);
+        if self.report.n_errors() == 0 {
+            self.warn_idle_bodies(flat);
+        }
     }
 
     /// Fixed bodies that nothing uses.

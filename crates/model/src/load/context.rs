@@ -33,6 +33,10 @@ pub(crate) struct Context<'a> {
     pub(crate) values: FxHashMap<Expr, f64>,
     pub(crate) scopes: Vec<Scope<'a>>,
     pub(crate) names: Names,
+    /// What instances connect: scope, instance, place and name.
+    pub(crate) connections: Vec<(ScopeId, String, Span, String)>,
+    /// A part could not be put in place, so names may be missing that are there.
+    pub(crate) incomplete: bool,
     pub(crate) builder: Builder,
     pub(crate) description: Description,
     pub(crate) folder: Option<Folder>,
@@ -118,6 +122,8 @@ impl<'a> Context<'a> {
             values: FxHashMap::default(),
             scopes: Vec::new(),
             names: Names::default(),
+            connections: Vec::new(),
+            incomplete: false,
             builder: Builder::new(name),
             description: Description::default(),
             folder,
