@@ -8,7 +8,6 @@ use gelenk::model::{
     Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunFailure, RunReport, RunSettings,
     load_path, load_text,
 };
-use gelenk::recording::Header;
 
 use crate::answer::{Exit, Failure};
 use crate::args::{ModelArgs, SettingArgs};
@@ -143,20 +142,4 @@ pub(crate) fn simulate(
         Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
         Err(error) => Err(Failure::input(error.to_string())),
     }
-}
-
-/// The model of a recording; what is wrong with it in a sentence.
-pub(crate) fn load_recorded(
-    header: &Header,
-    limits: &Limits,
-    recording: &Path,
-) -> Result<Model, String> {
-    let folder = match recording.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let loaded = gelenk::embed::load_recorded(header, limits, folder);
-    loaded.map(|loaded| loaded.model).map_err(|faults| {
-        faults.list.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-    })
 }

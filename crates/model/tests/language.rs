@@ -1,5 +1,7 @@
 //! The model language, feature by feature.
 
+#![expect(clippy::unwrap_used, clippy::format_push_string, reason = "plain test code")]
+
 #[path = "language/common.rs"]
 mod common;
 #[path = "language/expressions.rs"]

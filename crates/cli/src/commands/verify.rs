@@ -21,7 +21,7 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     files::must_exist(path, "recording")?;
     interrupt::be_graceful();
     let limits = source::limits(&args.limit)?;
-    let load = |header: &Header| source::load_recorded(header, &limits, path);
+    let load = |header: &Header| header.load(limits).map(|loaded| loaded.model);
     let progress = RefCell::new(None);
     let report = verify(path, &load, &|model, settings, observer| {
         let mut progress = progress.borrow_mut();

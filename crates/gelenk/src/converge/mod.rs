@@ -409,7 +409,7 @@ mod tests {
     use gelenk_model::math::Vec3;
     use gelenk_model::{BodyId, Builder, JointKind, Model, RunSettings};
 
-    use super::{StudyError, StudyOptions, converge, quantity, study_tolerance};
+    use super::{StudyOptions, converge, study_tolerance};
 
     /// A point mass on a 1 m thread, released at 10 degrees.
     fn pendulum() -> Model {

@@ -17,6 +17,7 @@ impl<'a> Context<'a> {
         let flat = self.expand(&sources.root().contents, sources);
         self.check_overrides();
         self.has_starts = !sources.root().start.is_empty();
+        self.check_connections();
         self.build_settings(sources.root());
         self.build_materials(&flat);
         self.build_bodies(&flat, sources);
@@ -53,6 +54,7 @@ impl<'a> Context<'a> {
             sources,
             warnings: list,
             meshes: self.mesh_digests,
+            mesh_files: self.mesh_files,
         })
     }
 

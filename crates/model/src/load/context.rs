@@ -33,6 +33,8 @@ pub(crate) struct Context<'a> {
     pub(crate) values: FxHashMap<Expr, f64>,
     pub(crate) scopes: Vec<Scope<'a>>,
     pub(crate) names: Names,
+    /// What instances connect: scope, instance, place and name.
+    pub(crate) connections: Vec<(ScopeId, String, Span, String)>,
     /// A part could not be put in place, so names may be missing that are there.
     pub(crate) incomplete: bool,
     pub(crate) builder: Builder,
@@ -69,6 +71,8 @@ pub(crate) struct Context<'a> {
     pub(crate) meshes: FxHashMap<(FileId, String), Option<Arc<TriMesh>>>,
     /// Names and hashes of the mesh files.
     pub(crate) mesh_digests: Vec<(String, String)>,
+    /// Names and bytes of the mesh files.
+    pub(crate) mesh_files: Vec<(String, Vec<u8>)>,
 }
 
 /// Which names an expression may use besides parameters.
@@ -120,6 +124,7 @@ impl<'a> Context<'a> {
             values: FxHashMap::default(),
             scopes: Vec::new(),
             names: Names::default(),
+            connections: Vec::new(),
             incomplete: false,
             builder: Builder::new(name),
             description: Description::default(),
@@ -141,6 +146,7 @@ impl<'a> Context<'a> {
             has_starts: false,
             meshes: FxHashMap::default(),
             mesh_digests: Vec::new(),
+            mesh_files: Vec::new(),
         }
     }
 

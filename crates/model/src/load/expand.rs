@@ -303,9 +303,13 @@ impl<'a> Context<'a> {
             self.incomplete = true;
             return;
         };
-        let mut connect: FxHashMap<&'a str, &'a Text> = FxHashMap::default();
+        let mut connect: FxHashMap<&'a str, String> = FxHashMap::default();
         for (name, outer) in &spec.connect.0 {
-            connect.insert(&name.text, outer);
+            if let Some(outer_name) = self.fill(&site.on("connect"), outer) {
+                let connection = (around, label.to_owned(), outer.span, outer_name.clone());
+                self.connections.push(connection);
+                connect.insert(&name.text, outer_name);
+            }
         }
         let outer = &self.scopes[around.0];
         let prefix = format!("{}{prefix}", outer.prefix);

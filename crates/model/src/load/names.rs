@@ -232,7 +232,7 @@ impl Context<'_> {
                 return Some(found);
             }
             if let Some(outer) = s.connect.get(local.as_str()) {
-                local.clone_from(&outer.text);
+                local.clone_from(outer);
             }
             scope = s.parent;
         }
@@ -246,7 +246,7 @@ impl Context<'_> {
         while let Some(id) = scope {
             let s = &self.scopes[id.0];
             if let Some(outer) = s.connect.get(name.as_str()) {
-                name.clone_from(&outer.text);
+                name.clone_from(outer);
             }
             scope = s.parent;
         }
@@ -268,10 +268,28 @@ impl Context<'_> {
         found
     }
 
+    /// Checks that what instances connect is there.
+    pub(crate) fn check_connections(&mut self) {
+        const ALL: [Kind; 4] = [Kind::Body, Kind::Joint, Kind::Marker, Kind::Material];
+        for (scope, label, span, name) in std::mem::take(&mut self.connections) {
+            let there = ALL.into_iter().any(|kind| self.find(kind, scope, &name).is_some());
+            if there || self.incomplete || self.outer_name(scope, &name) == "world" {
+                continue;
+            }
+            let known = self.names.list(Kind::Body).iter().map(String::as_str).chain(["world"]);
+            let help = did_you_mean(&name, known).unwrap_or_else(|| "correct the name".to_owned());
+            let message = format!("there is no body `{name}` to connect");
+            self.error("unknown-body", &Site::new(scope, &label, "connect"), span, message, help);
+        }
+    }
+
     /// Reports a name that no element has.
     pub(crate) fn unknown(&mut self, kind: Kind, site: &Site<'_>, span: Span, local: &str) {
         if self.incomplete {
             return; // it may be in a part that could not be put in place
+        }
+        if self.outer_name(site.scope, local) != local {
+            return; // the connection was reported
         }
         let word = kind.word();
         let code = match kind {
@@ -283,8 +301,19 @@ impl Context<'_> {
         };
         let world = (kind == Kind::Body).then_some("world");
         let known = self.names.list(kind).iter().map(String::as_str).chain(world);
-        let help = did_you_mean(local, known)
-            .unwrap_or_else(|| format!("declare it with `[[{word}]]`, or correct the name"));
+        let dashed = self
+            .names
+            .list(kind)
+            .iter()
+            .find(|name| name.strip_prefix(local).is_some_and(|rest| rest.starts_with('-')));
+        let help = if let Some(name) = dashed {
+            format!(
+                "`{name}` cannot be used in expressions, since `-` is minus; rename it with `_`"
+            )
+        } else {
+            did_you_mean(local, known)
+                .unwrap_or_else(|| format!("declare it with `[[{word}]]`, or correct the name"))
+        };
         let message = format!("there is no {word} `{local}`");
         self.push(span, Diagnostic::error(code, message).element(site.element).help(help));
     }

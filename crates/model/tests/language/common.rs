@@ -4,25 +4,25 @@ use gelenk_model::math::Vec3;
 use gelenk_model::signal::Work;
 use gelenk_model::{Instant, LoadOptions, Loaded, Model, Pose, Severity, Twist, load_text};
 
-pub fn load(text: &str) -> Loaded {
+pub(crate) fn load(text: &str) -> Loaded {
     load_with(text, &LoadOptions::default())
 }
 
-pub fn load_with(text: &str, options: &LoadOptions) -> Loaded {
+pub(crate) fn load_with(text: &str, options: &LoadOptions) -> Loaded {
     load_text("test.toml", text, options).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-pub fn set(overrides: &[(&str, &str)]) -> LoadOptions {
+pub(crate) fn set(overrides: &[(&str, &str)]) -> LoadOptions {
     let overrides = overrides.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     LoadOptions { overrides, ..LoadOptions::default() }
 }
 
 /// Codes of all faults of a model, in order.
-pub fn faults(text: &str) -> Vec<&'static str> {
+pub(crate) fn faults(text: &str) -> Vec<&'static str> {
     faults_with(text, &LoadOptions::default())
 }
 
-pub fn faults_with(text: &str, options: &LoadOptions) -> Vec<&'static str> {
+pub(crate) fn faults_with(text: &str, options: &LoadOptions) -> Vec<&'static str> {
     match load_text("test.toml", text, options) {
         Ok(_) => Vec::new(),
         Err(faults) => {
@@ -33,17 +33,21 @@ pub fn faults_with(text: &str, options: &LoadOptions) -> Vec<&'static str> {
 }
 
 #[track_caller]
-pub fn close(a: f64, b: f64) {
+pub(crate) fn close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-12 * (1.0 + a.abs().max(b.abs())), "{a} is not {b}");
 }
 
 #[track_caller]
-pub fn close_vec(a: Vec3, b: [f64; 3]) {
+pub(crate) fn close_vec(a: Vec3, b: [f64; 3]) {
     assert!((a - Vec3::from(b)).norm() <= 1e-12 * (1.0 + a.norm()), "{a:?} is not {b:?}");
 }
 
 /// The model's start as an instant at time t.
-pub fn at_start<T>(model: &Model, t: f64, f: impl FnOnce(&Instant<'_>, &mut Work) -> T) -> T {
+pub(crate) fn at_start<T>(
+    model: &Model,
+    t: f64,
+    f: impl FnOnce(&Instant<'_>, &mut Work) -> T,
+) -> T {
     let mut poses = vec![Pose::identity(); model.n_bodies()];
     let mut twists = vec![Twist::zero(); model.n_bodies()];
     model.start.write_poses(&mut poses);
@@ -53,14 +57,14 @@ pub fn at_start<T>(model: &Model, t: f64, f: impl FnOnce(&Instant<'_>, &mut Work
 }
 
 /// Values of all signals at the start.
-pub fn signals(model: &Model, t: f64) -> Vec<f64> {
+pub(crate) fn signals(model: &Model, t: f64) -> Vec<f64> {
     let mut values = vec![0.0; model.signals.n];
     at_start(model, t, |at, work| model.signals.evaluate(model, at, work, &mut values));
     values
 }
 
 /// Largest error of all rows at the start.
-pub fn worst_gap(model: &Model) -> f64 {
+pub(crate) fn worst_gap(model: &Model) -> f64 {
     at_start(model, 0.0, |at, work| {
         let mut worst = 0.0_f64;
         for block in &model.rows {
@@ -73,7 +77,7 @@ pub fn worst_gap(model: &Model) -> f64 {
 }
 
 /// Place of a body's file frame at the start.
-pub fn place(model: &Model, name: &str) -> Pose {
+pub(crate) fn place(model: &Model, name: &str) -> Pose {
     let id = model.body(name).unwrap_or_else(|| panic!("no body {name}"));
     model.bodies[id.index()].frame_pose(&model.start.pose(id))
 }

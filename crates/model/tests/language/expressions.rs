@@ -2,7 +2,7 @@
 
 use gelenk_model::force::ForceKind;
 use gelenk_model::signal::Value;
-use gelenk_model::{RowKind, load_text};
+use gelenk_model::{LoadOptions, RowKind, load_text};
 
 use crate::common::{
     at_start, close, close_vec, faults, faults_with, load, load_with, set, signals, worst_gap,
@@ -81,7 +81,7 @@ fn constants_are_not_signals() {
     assert_eq!(spring.stiffness, Value::Constant(6.0));
     assert_eq!(spring.length, Value::Signal(0));
     let names: Vec<&str> = model.forces.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["s", "spring1", "spring1_damping"]);
+    assert_eq!(names, ["s", "spring1", "spring1.damping"]);
     let (name, stiffness) = loaded.description.forces[0].values[1];
     assert_eq!(name, "stiffness");
     assert_eq!(model.pool.display(stiffness).to_string(), "2*k");
@@ -148,7 +148,7 @@ fn equation_over_a_body() {
 #[test]
 fn names_are_resolved_at_their_own_column() {
     let text = format!("{POINT}[[force]]\nbody = \"P\"\nforce = [0, 0, \"1 + 2*vlocity\"]\n");
-    let faults = load_text("m.toml", &text, &Default::default()).unwrap_err();
+    let faults = load_text("m.toml", &text, &LoadOptions::default()).unwrap_err();
     let place = faults.list[0].place.as_ref().unwrap();
     assert_eq!((place.line, place.column), (8, 23));
 }

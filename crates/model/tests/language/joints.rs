@@ -113,7 +113,7 @@ fn drives_and_springs_on_coordinates() {
         motor = { torque = \"2*joint.j.angle + t\" }";
     let model = load(&joint("hinge", keys)).model;
     let names: Vec<&str> = model.forces.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["j_spring", "j_damping", "j_drive", "j_motor"]);
+    assert_eq!(names, ["j.spring", "j.damping", "j.drive", "j.motor"]);
     let ForceKind::JointSpring(spring) = &model.forces[0].kind else { panic!() };
     assert_eq!(spring.rest, Value::Constant(std::f64::consts::FRAC_PI_2));
     let ForceKind::Servo(servo) = &model.forces[2].kind else { panic!() };
