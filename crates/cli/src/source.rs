@@ -9,7 +9,7 @@ use gelenk::model::{
     load_path, load_text,
 };
 
-use crate::answer::{Exit, Failure};
+use crate::answer::{Exit, Failure, Faults};
 use crate::args::{ModelArgs, SettingArgs};
 use crate::{Manner, show};
 
@@ -55,7 +55,7 @@ fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
 }
 
 fn no_model(name: &str) -> Failure {
-    let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
+    let is_path = name.contains(['/', '\\', '.']);
     if is_path {
         return Failure::input(format!("there is no file `{name}`"))
             .help("`gelenk models pendulum > my.toml` starts a model");
@@ -90,8 +90,8 @@ fn bad_model(faults: &Diagnostics) -> Failure {
     let unreadable =
         faults.list.iter().any(|fault| fault.code == "unreadable-file" && fault.place.is_none());
     let mut failure = Failure::new(if unreadable { Exit::Io } else { Exit::Input }, message);
-    failure.diagnostics = faults.to_json();
-    failure.drawn = Some(faults.render(show::color_on_stderr()));
+    let (json, drawn) = (faults.to_json(), faults.render(show::color_on_stderr()));
+    failure.faults = Some(Box::new(Faults { json, drawn }));
     failure
 }
 

@@ -1,4 +1,5 @@
 //! `gelenk verify` and `gelenk export`: differences, tables, pictures, faults.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 mod common;
 

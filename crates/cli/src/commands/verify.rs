@@ -1,6 +1,7 @@
 //! `gelenk verify`: a recording run again and compared bit by bit.
 
 use std::cell::RefCell;
+use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::RecordingError;
@@ -110,7 +111,7 @@ fn text(args: &VerifyArgs, report: &VerifyReport) -> String {
             "recorded by gelenk {}, run again by {}",
             report.recorded_version, report.version
         );
-        out.push_str(&format!("{}: {note}\n", styled(WARN, "note")));
+        let _ = writeln!(out, "{}: {note}", styled(WARN, "note"));
     }
     out
 }
