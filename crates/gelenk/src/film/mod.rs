@@ -153,7 +153,8 @@ impl Motion {
             bounds[3] = bounds[3].max(q.y + r);
         };
         for scene in self.frames.iter().filter_map(|&i| self.scenes.get(i)) {
-            for item in scene.items.iter().chain(&scene.fixed) {
+            let floor = |item: &&Item| matches!(item, Item::Floor { .. });
+            for item in scene.items.iter().chain(&scene.fixed).filter(|item| !floor(item)) {
                 item.points().iter().for_each(|p| add(p, item.radius()));
             }
             scene.supports.iter().for_each(|[p, _]| add(p, 0.0));
@@ -206,6 +207,11 @@ impl Motion {
         svg.text([20.0, 30.0], title, 16.0, INK, Anchor::Start);
 
         let canvas = self.canvas(scale, [options.width / 2.0, top + drawn / 2.0]);
+        svg.clip(
+            "all",
+            [10.0, HEADING + 12.0],
+            [options.width - 20.0, height - TIME_LINE - HEADING - 20.0],
+        );
         self.ground(&canvas, &mut svg);
         let n = self.frames.len();
         for (k, scene) in self.frames.iter().filter_map(|&i| self.scenes.get(i)).enumerate() {
@@ -217,6 +223,7 @@ impl Motion {
             svg.end_group();
         }
         self.ground_joints(&canvas, &mut svg);
+        svg.end_group();
         self.time_line(&mut svg, options.width, height - TIME_LINE + 8.0);
         scale_bar(&mut svg, scale, [options.width - 20.0, 24.0]);
         svg.finish()
@@ -266,10 +273,16 @@ impl Motion {
                 crate::svg::number(panel_height)
             ));
             let canvas = self.canvas(scale, [x + panel_width / 2.0, y + panel_height / 2.0]);
+            svg.clip(
+                &format!("frame{k}"),
+                [x + 1.0, y + 1.0],
+                [panel_width - 2.0, panel_height - 2.0],
+            );
             self.ground(&canvas, &mut svg);
             self.draw_paths(&canvas, &mut svg, i + 1);
             canvas.draw_scene(scene, &mut svg);
             self.ground_joints(&canvas, &mut svg);
+            svg.end_group();
             let label = format!("t = {} s", with_decimals(scene.t, step));
             let at = [x + panel_width / 2.0, y + panel_height + 16.0];
             svg.text(at, &label, 12.0, FAINT, Anchor::Middle);
