@@ -1,14 +1,18 @@
 //! The Gelenk model: bodies, joints, forces, the file format and its diagnostics. Knows no engine.
 
+pub mod assemble;
 pub mod body;
 pub mod builder;
+pub mod check;
 pub mod contact;
 pub mod description;
 pub mod diagnostic;
 pub mod equation;
 pub mod force;
+pub mod graph;
 pub mod joint;
 pub mod limits;
+mod linear;
 pub mod load;
 pub mod math;
 pub mod mesh;
@@ -23,8 +27,10 @@ pub mod source;
 pub mod spec;
 pub mod state;
 
+pub use assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 pub use body::{Body, BodyId, BodyKind};
 pub use builder::{BodyDef, Builder};
+pub use check::{CheckOptions, CheckReport, check};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;

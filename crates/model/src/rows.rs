@@ -74,6 +74,14 @@ impl RowBlock {
         }
     }
 
+    /// Whether the rows are inequalities C ≤ 0 (a rope).
+    pub fn one_sided(&self, model: &Model) -> bool {
+        match &self.kind {
+            RowKind::Joint(id) => model.joints[id.index()].kind.equations().one_sided(),
+            RowKind::Tie(_) | RowKind::Equation(_) => false,
+        }
+    }
+
     /// C, m or rad. (n_rows)
     pub fn error(&self, model: &Model, at: &Instant<'_>, work: &mut Work, c: &mut [f64]) {
         match &self.kind {

@@ -2,9 +2,9 @@
 
 use gelenk_expr::Expr;
 
-use super::context::{Context, Site};
+use super::context::{Context, Quantity, Site};
 use super::expand::{Element, Flat};
-use super::frame::Frame;
+use super::frame::{Frame, between, dot};
 use super::inertia::{MASSES, MassProperties};
 use super::names::Kind;
 use super::shapes::Built;
@@ -12,7 +12,7 @@ use super::sources::Sources;
 use crate::body::{BodyId, SymbolicInertia};
 use crate::builder::BodyDef;
 use crate::contact::{BodyContact, GroupId};
-use crate::math::Vec3;
+use crate::math::{Quat, Vec3};
 use crate::spec::Vec3Spec;
 use crate::spec::tables::{BodyKeys, BodySpec, MarkerSpec, PointSpec, ShapeSpec, Value};
 
@@ -38,8 +38,12 @@ impl<'a> Context<'a> {
     fn body(&mut self, body: &Element<'a, BodySpec>, sources: &Sources) -> BodyId {
         let spec = body.spec;
         let fixed = spec.keys.fixed.unwrap_or(false);
-        let frame =
-            self.frame(&body.site("body"), spec.keys.position.as_ref(), spec.rotation.as_ref());
+        let (frame, span) = if let Some(ends) = &spec.ends {
+            self.frame_of_ends(body, ends).unzip()
+        } else {
+            let (position, rotation) = (spec.keys.position.as_ref(), spec.rotation.as_ref());
+            (self.frame(&body.site("body"), position, rotation), None)
+        };
         let velocity = self.start_velocity(body, &spec.keys);
         let site = body.site("angular_velocity");
         let angular_velocity = self.start_vector(&site, spec.angular_velocity.as_ref());
@@ -55,7 +59,7 @@ impl<'a> Context<'a> {
             let own = own.map(|text| self.material_of(&body.site("material"), text));
             let material = own.flatten().or(contact.material);
             let site = body.site("shape");
-            match self.shape(&site, shape, sources, material, fixed, needs_mass) {
+            match self.shape(&site, shape, sources, material, fixed, needs_mass, span) {
                 Some(built) => {
                     densities.push(material.and_then(|id| self.material_density(id)));
                     shapes.push((built, shape));
@@ -99,6 +103,53 @@ impl<'a> Context<'a> {
         debug_assert_eq!(id.index(), self.body_frames.len(), "frames follow bodies");
         self.body_frames.push(placed);
         id
+    }
+
+    /// The frame midway between two ends with z from the first to the second, and their distance.
+    fn frame_of_ends(
+        &mut self,
+        body: &Element<'a, BodySpec>,
+        ends: &[Vec3Spec; 2],
+    ) -> Option<(Frame, Quantity)> {
+        let site = body.site("ends");
+        let spec = body.spec;
+        if spec.keys.position.is_some() || spec.rotation.is_some() {
+            let message = "`ends` stands for `position` and `rotation`";
+            let help = "remove `ends`, or the other two";
+            self.error("both-given", &site, ends[0][0].span, message, help);
+        }
+        let [a, b] = ends.each_ref().map(|end| self.place(&site, end));
+        let ((a_expr, a), (b_expr, b)) = (a?, b?);
+        let distance = (b - a).norm();
+        if distance < 1e-9 {
+            let message = "the ends of the body coincide";
+            let help = "give two points at least 1e-9 m apart";
+            self.error("not-positive", &site, ends[0][0].span, message, help);
+            return None;
+        }
+        let pool = &mut self.pool;
+        let along: [Expr; 3] = std::array::from_fn(|i| pool.sub(b_expr[i], a_expr[i]));
+        let squared = dot(pool, &along, &along);
+        let length = Quantity { expr: pool.sqrt(squared), value: distance };
+        let position_expr = std::array::from_fn(|i| {
+            let sum = pool.add(&[a_expr[i], b_expr[i]]);
+            pool.mul(&[Expr::HALF, sum])
+        });
+        let direction = (b - a) / distance;
+        let z = [Expr::ZERO, Expr::ZERO, Expr::ONE];
+        // The shortest turn from z; half a turn about x where the body points down.
+        let (rotation_expr, rotation) = match Quat::rotation_between(&Vec3::z(), &direction) {
+            Some(rotation) if direction.z > -1.0 + 1e-12 => {
+                (Some(between(pool, &z, &along)), rotation)
+            }
+            _ => {
+                let (o, one, minus) = (Expr::ZERO, Expr::ONE, Expr::MINUS_ONE);
+                let rotation = Quat::from_axis_angle(&Vec3::x_axis(), std::f64::consts::PI);
+                (Some([[one, o, o], [o, minus, o], [o, o, minus]]), rotation)
+            }
+        };
+        let position = (a + b) / 2.0;
+        Some((Frame { position, rotation, position_expr, rotation_expr }, length))
     }
 
     fn point(&mut self, point: &Element<'a, PointSpec>) -> BodyId {
@@ -171,7 +222,8 @@ impl<'a> Context<'a> {
         self.start_vector(&element.site("velocity"), keys.velocity.as_ref())
     }
 
-    fn start_vector(&mut self, site: &Site<'_>, v: Option<&Vec3Spec>) -> Option<Vec3> {
+    /// A velocity; zero where left out.
+    pub(crate) fn start_vector(&mut self, site: &Site<'_>, v: Option<&Vec3Spec>) -> Option<Vec3> {
         let Some(v) = v else { return Some(Vec3::zeros()) };
         let value = self.vector(site, v)?;
         if value.amax() > FASTEST {

@@ -20,6 +20,7 @@ impl<'a> Context<'a> {
         }
         self.check_overrides();
         self.check_connections();
+        self.has_starts = !sources.root().start.is_empty();
         self.build_settings(sources.root());
         self.build_materials(&flat);
         self.build_bodies(&flat, sources);
@@ -28,6 +29,7 @@ impl<'a> Context<'a> {
         self.build_forces(&flat);
         self.build_conditions(&flat);
         self.build_contacts(&flat);
+        self.build_starts(sources.root());
         self.check_whole(&flat, sources.root().span);
     }
 

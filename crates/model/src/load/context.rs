@@ -65,6 +65,8 @@ pub(crate) struct Context<'a> {
     pub(crate) material_densities: Vec<Option<Expr>>,
     /// The first body that asks for contact.
     pub(crate) first_collider: Option<(Span, String)>,
+    /// Start values are given apart: whether joints close is looked at with them.
+    pub(crate) has_starts: bool,
     /// Meshes by the text that names them; `None` if they cannot be used.
     pub(crate) meshes: FxHashMap<(FileId, String), Option<Arc<TriMesh>>>,
     /// Names and hashes of the mesh files.
@@ -139,6 +141,7 @@ impl<'a> Context<'a> {
             contact: ContactSettings::default(),
             material_densities: Vec::new(),
             first_collider: None,
+            has_starts: false,
             meshes: FxHashMap::default(),
             mesh_digests: Vec::new(),
         }

@@ -1,5 +1,6 @@
 //! Files a model may read: regular ones below its folder.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -9,6 +10,8 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) struct Folder {
     /// Its path, links resolved.
     root: PathBuf,
+    /// Texts that stand in for files, by path below the folder.
+    texts: BTreeMap<String, String>,
 }
 
 /// A file's contents and names.
@@ -40,7 +43,29 @@ impl Folder {
     pub(crate) fn new(path: &Path) -> Result<Self, FileFault> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let root = path.canonicalize().map_err(|error| unreadable(&path.display(), &error))?;
-        Ok(Folder { root })
+        Ok(Folder { root, texts: BTreeMap::new() })
+    }
+
+    /// The same with texts that stand in for files, by path below the folder.
+    pub(crate) fn with_texts(mut self, texts: &[(String, String)]) -> Self {
+        self.texts = texts.iter().cloned().collect();
+        self
+    }
+
+    /// The text that stands in for a file.
+    fn stand_in(&self, from: &Path, wanted: &Path) -> Option<Opened> {
+        let mut path = from.strip_prefix(&self.root).ok()?.to_owned();
+        for component in wanted.components() {
+            match component {
+                Component::Normal(name) => path.push(name),
+                Component::ParentDir if path.pop() => {}
+                Component::CurDir => {}
+                _ => return None,
+            }
+        }
+        let name = path.display().to_string().replace('\\', "/");
+        let text = self.texts.get(&name)?;
+        Some(Opened { path: self.root.join(path), name, bytes: text.clone().into_bytes() })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -64,6 +89,9 @@ impl Folder {
                 format!("`{relative}` is not a path relative to this file"),
                 Some("write the path relative to this file, such as `parts/leg.toml`"),
             ));
+        }
+        if let Some(opened) = self.stand_in(from, wanted) {
+            return Ok(opened);
         }
         let path =
             from.join(wanted).canonicalize().map_err(|error| unreadable(&relative, &error))?;
@@ -144,6 +172,18 @@ mod tests {
         assert_eq!(read("", "parts").unwrap_err().code, "not-a-file");
         assert_eq!(read("", "none.toml").unwrap_err().code, "unreadable-file");
         assert_eq!(folder.read(folder.root(), "parts/leg.toml", 0).unwrap_err().code, "limit-file");
+    }
+
+    #[test]
+    fn texts_stand_in_for_files() {
+        let top = tempfile::tempdir().unwrap();
+        let texts = [("parts/leg.toml".to_owned(), "leg".to_owned())];
+        let folder = Folder::new(top.path()).unwrap().with_texts(&texts);
+        let read = |from: &str, path: &str| folder.read(&folder.root().join(from), path, 100);
+        assert_eq!(read("", "parts/leg.toml").unwrap().bytes, b"leg");
+        assert_eq!(read("parts", "../parts/./leg.toml").unwrap().name, "parts/leg.toml");
+        assert_eq!(read("", "../parts/leg.toml").unwrap_err().code, "unreadable-file");
+        assert_eq!(read("", "leg.toml").unwrap_err().code, "unreadable-file");
     }
 
     #[cfg(unix)]

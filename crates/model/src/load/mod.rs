@@ -27,6 +27,7 @@ mod run;
 mod scope;
 mod shapes;
 mod sources;
+mod start;
 mod state;
 
 pub use joints::OPEN_JOINT;
@@ -57,6 +58,8 @@ pub struct LoadOptions {
     /// Folder below which part files and meshes are read. `load_path` takes the file's own if this is `None`;
     /// `load_text` then reads no files.
     pub base_dir: Option<PathBuf>,
+    /// Texts that stand in for part files, by path below the folder: what a recording has kept of them.
+    pub texts: Vec<(String, String)>,
     /// Accept joints and equations that do not hold at the start, for assembly.
     pub allow_open: bool,
 }
@@ -160,7 +163,7 @@ fn load(
     let root_id = report.sources.add(shown, text);
     let overrides = read_overrides(&mut report, &options.overrides);
     let folder = match folders.map(|(base, _)| Folder::new(base)) {
-        Some(Ok(folder)) => Some(folder),
+        Some(Ok(folder)) => Some(folder.with_texts(&options.texts)),
         Some(Err(fault)) => {
             let mut diagnostic = Diagnostic::error(fault.code, fault.message);
             diagnostic.help = fault.help;

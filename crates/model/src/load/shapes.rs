@@ -12,7 +12,7 @@ use crate::contact::MaterialId;
 use crate::mesh::{MeshError, Surface, TriMesh};
 use crate::shape::{Geometry, Shape};
 use crate::source::Span;
-use crate::spec::tables::{HeightfieldSpec, MeshSpec, ShapeSpec};
+use crate::spec::tables::{HeightfieldSpec, MeshSpec, RoundSpec, ShapeSpec};
 use crate::spec::{Scalar, Text};
 
 /// Inertia tensor as xx, yy, zz, xy, xz, yz.
@@ -43,7 +43,7 @@ pub(crate) struct Built {
 type Raw = (Geometry, Option<(Expr, bool, [Expr; 3], Tensor)>);
 
 impl Context<'_> {
-    /// Reads a shape. `needs_mass`: the body's mass or inertia comes from it.
+    /// Reads a shape. `needs_mass`: the body's mass or inertia comes from it. `span`: the distance of the body's ends.
     pub(crate) fn shape(
         &mut self,
         site: &Site<'_>,
@@ -52,11 +52,12 @@ impl Context<'_> {
         material: Option<MaterialId>,
         fixed: bool,
         needs_mass: bool,
+        span: Option<Quantity>,
     ) -> Option<Built> {
         let frame = self.frame(&site.on("shape"), spec.position.as_ref(), spec.rotation.as_ref());
         let color = spec.color.as_ref().and_then(|c| self.color(site, c));
         let physical = spec.physical.unwrap_or(true);
-        let raw = self.geometry(site, spec, sources, fixed, needs_mass && physical);
+        let raw = self.geometry(site, spec, sources, fixed, needs_mass && physical, span);
         let (frame, (geometry, solid)) = (frame?, raw?);
         let solid = solid.filter(|_| physical).map(|solid| self.placed(&frame, solid));
         let shape = Shape {
@@ -99,6 +100,7 @@ impl Context<'_> {
         sources: &Sources,
         fixed: bool,
         needs_mass: bool,
+        span: Option<Quantity>,
     ) -> Option<Raw> {
         let given = [
             spec.cuboid.is_some(),
@@ -149,7 +151,7 @@ impl Context<'_> {
             return Some((geometry, Some(centered(volume, diagonal([moment; 3])))));
         }
         if let Some(round) = &spec.cylinder {
-            let (r, l) = self.round(site, &round.radius, &round.length)?;
+            let (r, l) = self.round(site, round, span)?;
             let [rr, ll] = [r.expr, l.expr].map(|x| self.power(x, 2));
             let volume = self.pool.mul(&[Expr::PI, rr, l.expr]);
             let along = self.pool.mul(&[Expr::HALF, rr]);
@@ -158,10 +160,10 @@ impl Context<'_> {
             return Some((geometry, Some(centered(volume, diagonal([across, across, along])))));
         }
         if let Some(round) = &spec.capsule {
-            return self.capsule(site, &round.radius, &round.length);
+            return self.capsule(site, round, span);
         }
         if let Some(round) = &spec.cone {
-            let (r, l) = self.round(site, &round.radius, &round.length)?;
+            let (r, l) = self.round(site, round, span)?;
             let [rr, ll] = [r.expr, l.expr].map(|x| self.power(x, 2));
             let third = self.pool.rational(1, 3);
             let volume = self.pool.mul(&[third, Expr::PI, rr, l.expr]);
@@ -176,7 +178,7 @@ impl Context<'_> {
             ));
         }
         if let Some(rod) = &spec.rod {
-            let l = self.length(&site.on("length"), &rod.length);
+            let l = self.length_or_span(site, rod.length.as_ref(), span, rod.span);
             let radius = match &rod.radius {
                 Some(radius) => self.length(&site.on("radius"), radius).map(|r| r.value),
                 None => l.map(|l| l.value / 50.0),
@@ -215,8 +217,13 @@ impl Context<'_> {
 
     /// Capsule: cylinder and two half balls, masses as their volumes. With m_c + m_s = 1:
     /// J_z = m_c r²/2 + m_s 2r²/5, J_x = m_c (r²/4 + l²/12) + m_s (2r²/5 + l²/4 + 3lr/8).
-    fn capsule(&mut self, site: &Site<'_>, radius: &Scalar, length: &Scalar) -> Option<Raw> {
-        let (r, l) = self.round(site, radius, length)?;
+    fn capsule(
+        &mut self,
+        site: &Site<'_>,
+        round: &RoundSpec,
+        span: Option<Quantity>,
+    ) -> Option<Raw> {
+        let (r, l) = self.round(site, round, span)?;
         let geometry = Geometry::Capsule { radius: r.value, length: l.value };
         let (r, l) = (r.expr, l.expr);
         let [rr, ll, rl] = [[r, r], [l, l], [r, l]].map(|f| self.pool.mul(&f));
@@ -239,10 +246,33 @@ impl Context<'_> {
         Some((geometry, Some(centered(volume, diagonal([across, across, along])))))
     }
 
-    fn round(&mut self, site: &Site<'_>, r: &Scalar, l: &Scalar) -> Option<(Quantity, Quantity)> {
-        let r = self.length(&site.on("radius"), r);
-        let l = self.length(&site.on("length"), l);
+    fn round(
+        &mut self,
+        site: &Site<'_>,
+        round: &RoundSpec,
+        span: Option<Quantity>,
+    ) -> Option<(Quantity, Quantity)> {
+        let r = self.length(&site.on("radius"), &round.radius);
+        let l = self.length_or_span(site, round.length.as_ref(), span, round.span);
         Some((r?, l?))
+    }
+
+    /// The length given, or the distance of the body's ends.
+    fn length_or_span(
+        &mut self,
+        site: &Site<'_>,
+        given: Option<&Scalar>,
+        span: Option<Quantity>,
+        place: Span,
+    ) -> Option<Quantity> {
+        if let Some(length) = given {
+            return self.length(&site.on("length"), length);
+        }
+        if span.is_none() {
+            let help = "give `length`, or the body's `ends`";
+            self.error("missing-key", site, place, "the shape has no length", help);
+        }
+        span
     }
 
     fn power(&mut self, x: Expr, n: i64) -> Expr {

@@ -22,6 +22,9 @@ spec! {
         shapes: Vec<ShapeSpec>,
         /// How its frame is turned at the start.
         rotation: Option<RotationSpec>,
+        /// Two points between which it lies at the start, m, instead of `position` and `rotation`: its origin is
+        /// midway, its z axis points from the first to the second, and its rods and cylinders get that length.
+        ends: Option<[Vec3Spec; 2]>,
         /// Angular velocity at the start, world axes, rad/s.
         angular_velocity: Option<Vec3Spec>,
         /// Colour for viewers: `#rrggbb`, a name, or [r, g, b] from 0 to 1.
@@ -115,14 +118,14 @@ spec! {
     pub struct RoundSpec {
         /// Radius, m.
         radius: Scalar,
-        /// Length along z, m.
-        length: Scalar,
+        /// Length along z, m; the distance of the body's `ends` if left out.
+        length: Option<Scalar>,
     }
 
     /// A thin rod along z.
     pub struct RodSpec {
-        /// Length, m.
-        length: Scalar,
+        /// Length, m; the distance of the body's `ends` if left out.
+        length: Option<Scalar>,
         /// Radius for looks, m; length/50 if left out.
         radius: Option<Scalar>,
     }
