@@ -29,6 +29,7 @@ mod shapes;
 mod sources;
 mod start;
 mod state;
+mod strength;
 
 pub use joints::OPEN_JOINT;
 pub use run::{ENGINES, SOLVERS};
