@@ -15,6 +15,9 @@ impl<'a> Context<'a> {
     /// Builds everything; faults are in the report.
     pub(crate) fn build(&mut self, sources: &'a Sources) {
         let flat = self.expand(&sources.root().contents, sources);
+        if flat.full {
+            return; // too large: that is told, and the rest would take long
+        }
         self.check_overrides();
         self.has_starts = !sources.root().start.is_empty();
         self.check_connections();

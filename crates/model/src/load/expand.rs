@@ -53,7 +53,7 @@ pub(crate) struct Flat<'a> {
     /// Scopes and elements so far, against the limit.
     n_elements: usize,
     /// A limit was passed; nothing more is added.
-    full: bool,
+    pub(crate) full: bool,
 }
 
 impl<'a> Context<'a> {

@@ -77,6 +77,11 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str) -> Vec<String>
                     faults.push(format!("{path}: none of anyOf"));
                 }
             }
+            "enum" => {
+                if !argument.as_array().unwrap().contains(value) {
+                    faults.push(format!("{path}: not one of {argument}"));
+                }
+            }
             "$schema" | "title" | "description" | "$defs" => {}
             other => panic!("the test knows no keyword {other}"),
         }
@@ -134,4 +139,18 @@ fn complete() {
     }
     assert!(n > 100, "{n} keys");
     assert_eq!(schema["properties"]["joint"]["items"]["$ref"], "#/$defs/JointSpec");
+    let types = &schema["$defs"]["JointSpec"]["properties"]["type"]["enum"];
+    assert!(types.as_array().unwrap().contains(&json!("hinge")));
+}
+
+/// LANGUAGE.md is what the declarations say; `BLESS=1 cargo test` writes it anew.
+#[test]
+fn reference_is_up_to_date() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("LANGUAGE.md");
+    let text = gelenk_model::spec::reference();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(written == text, "LANGUAGE.md is out of date; write it with BLESS=1");
 }
