@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         samples: Vec::new(),
         states: Vec::new(),
         corrected_start: None,
-        progress: Progress::new(&model.name, settings.duration, manner.quiet),
+        progress: Progress::of_run(&model.name, settings.duration, manner.quiet),
         t_start: model.start.t,
         stopped_by_user: false,
     };
