@@ -7,7 +7,7 @@ use crate::linear::{Places, Posture, damped_least_squares};
 const WEIGHT: f64 = 1e-7;
 /// Most steps, and the share of the squared distance below which a gain is not worth one.
 const MAX_STEPS: usize = 20;
-const GAIN: f64 = 1e-5;
+const GAIN: f64 = 1e-4;
 
 /// Slides a closed posture along its freedom towards `start`, keeping it closed; returns the Gauss-Newton steps done.
 ///
