@@ -207,7 +207,34 @@ impl Builder {
     pub fn joint_frames(&self, bodies: [BodyId; 2], point: &Vec3, axis: &Vec3) -> [JointFrame; 2] {
         let n = axis.normalize();
         let (x, y) = perpendicular_frame(&n);
-        let axes = Mat3::from_columns(&[x, y, n]);
+        self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, y, n]))
+    }
+
+    /// The same with z along `axis` and x along `axis2`, which must be at a right angle (to 1e-6 rad): the two axes of a
+    /// universal joint, or a chosen zero of an angle.
+    pub fn joint_frames_two_axes(
+        &self,
+        bodies: [BodyId; 2],
+        point: &Vec3,
+        axis: &Vec3,
+        axis2: &Vec3,
+    ) -> Result<[JointFrame; 2], String> {
+        let (n, x) = (axis.normalize(), axis2.normalize());
+        let cosine = n.dot(&x);
+        if cosine.is_nan() {
+            return Err("an axis has no direction".to_owned());
+        }
+        if cosine.abs() > 1e-6 {
+            let degrees = cosine.clamp(-1.0, 1.0).acos().to_degrees();
+            return Err(format!(
+                "the two axes must be at a right angle; they are at {degrees:.4}°"
+            ));
+        }
+        let x = (x - n * cosine).normalize();
+        Ok(self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, n.cross(&x), n])))
+    }
+
+    fn frames_with_axes(&self, bodies: [BodyId; 2], point: &Vec3, axes: &Mat3) -> [JointFrame; 2] {
         bodies.map(|id| {
             let pose: Pose = self.model.start.pose(id);
             JointFrame { origin: self.local_point(id, point), axes: pose.rot.transpose() * axes }

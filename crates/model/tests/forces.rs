@@ -1,12 +1,13 @@
 //! Every force law: its force is the slope of its energy, its pairs keep momentum, its dampers take energy.
 
+use gelenk_expr::{Pool, Tape};
 use gelenk_model::force::{
     Account, AppliedForce, Axes, Damper, Drag, ForceContext, ForceKind, JointAxis, JointDamper,
     JointSpring, Motor, PointPair, RodTorque, Servo, Spring,
 };
 use gelenk_model::joint::{JointKind, JointParameters};
 use gelenk_model::math::{Mat3, Quat, Vec3};
-use gelenk_model::signal::{BodyVector, Value};
+use gelenk_model::signal::{BodyVector, Signals, StateRef, Value};
 use gelenk_model::{BodyDef, BodyId, Builder, Instant, JointId, Model, Pose, Twist, Wrench};
 
 /// Two bodies and a joint of a type between them, closed at the start.
@@ -313,4 +314,47 @@ fn rod_torque_is_a_couple_on_its_ends() {
     assert!((got - (torque - u * u.dot(&torque))).norm() < 1e-14);
     // Least forces for the torque: across the rod.
     assert!(f_b.dot(&u).abs() < 1e-15);
+}
+
+/// The ground of the walking mechanism: F = C v p_z³ − D p_z³ e_z while p_z < 0, as expressions over the state.
+#[test]
+fn ground_is_an_applied_force_of_expressions() {
+    let mut builder = Builder::new("foot");
+    let position = Vec3::new(0.2, 0.0, -0.03);
+    let velocity = Vec3::new(0.4, -0.1, -0.5);
+    let foot = builder.point("foot", 1.0, position, velocity, false);
+    let point = BodyVector { body: foot, local: Vec3::zeros(), is_point: true };
+    let mut pool = Pool::new();
+    let texts = [
+        "if(z < 0, 1e6*vx*z^3, 0)",
+        "if(z < 0, 1e6*vy*z^3, 0)",
+        "if(z < 0, 8e4*vz*z^3 - 100*z^3, 0)",
+    ];
+    let outputs = texts.map(|text| pool.parse(text).unwrap());
+    let symbols = ["z", "vx", "vy", "vz"].map(|name| pool.symbol(name));
+    let tape = Tape::compile(&pool, &outputs, &symbols).unwrap();
+    let mut inputs = vec![StateRef::Position(point, 2)];
+    inputs.extend((0..3).map(|axis| StateRef::Velocity(point, axis)));
+    builder.expressions(pool, Vec::new(), Signals { inputs, tape: Some(tape), n: 3 });
+    let ground = ForceKind::Applied(AppliedForce {
+        point,
+        force: [0, 1, 2].map(Value::Signal),
+        torque: constants([0.0; 3]),
+        axes: Axes::World,
+    });
+    assert!(ground.law().depends_on_velocity());
+    let model = builder.finish();
+    let mut place = Place::new(&model);
+    place.twists[foot.index()].s_dot = velocity;
+    let force = |place: &mut Place| {
+        let mut signals = vec![0.0; 3];
+        model.signals.evaluate(&model, &place.context(&model).at, &mut model.work(), &mut signals);
+        place.signals = signals;
+        place.wrench(&model, &ground)[foot.index()].force
+    };
+    let cube = -0.03_f64.powi(3);
+    let want = Vec3::new(4e5 * cube, -1e5 * cube, -4e4 * cube - 100.0 * cube);
+    assert!((force(&mut place) - want).norm() < 1e-12);
+    place.poses[foot.index()].s.z = 0.01;
+    assert!(force(&mut place).norm() < 1e-15);
 }

@@ -2,11 +2,13 @@
 
 use std::f64::consts::{PI, TAU};
 
+use gelenk_expr::Pool;
 use gelenk_model::joint::{
     JOINT_TYPES, JointEquations, JointFrame, JointKind, JointParameters, JointType, PairRow, Path,
+    Surface,
 };
 use gelenk_model::math::{Mat3, Quat, Vec3};
-use gelenk_model::{Pose, Twist};
+use gelenk_model::{BodyDef, BodyId, Builder, Pose, Twist};
 use nalgebra as na;
 
 /// Pseudo-random numbers (SplitMix64), the same in every run.
@@ -163,6 +165,22 @@ fn check_jacobian(name: &str, joint: &dyn JointEquations, a: &Pose, b: &Pose) {
     }
 }
 
+/// γ against differences of J v.
+fn check_gamma(
+    name: &str,
+    joint: &dyn JointEquations,
+    a: &Pose,
+    b: &Pose,
+    v_a: &Twist,
+    v_b: &Twist,
+) {
+    let v = stacked(v_a, v_b);
+    let mut gamma = vec![f64::NAN; joint.n_rows()];
+    joint.gamma(a, b, v_a, v_b, &mut gamma);
+    let want = -rate(STEP, a, b, v_a, v_b, |a, b| jacobian(joint, a, b) * &v);
+    check_close(&format!("{name}: γ"), &Column::from_vec(gamma), &want, DIFFERENCE);
+}
+
 /// The forces Jᵀλ come in pairs: no resultant, no torque about the world's origin.
 fn check_momentum(name: &str, rows: &Rows, a: &Pose, b: &Pose) {
     for i in 0..rows.nrows() {
@@ -203,10 +221,7 @@ where
         // J, γ, rank.
         check_jacobian(name, joint, &a, &b);
         let jac = jacobian(joint, &a, &b);
-        let mut gamma = vec![f64::NAN; joint.n_rows()];
-        joint.gamma(&a, &b, &v_a, &v_b, &mut gamma);
-        let want = -rate(STEP, &a, &b, &v_a, &v_b, |a, b| jacobian(joint, a, b) * &v);
-        check_close(&format!("{name}: γ"), &Column::from_vec(gamma), &want, DIFFERENCE);
+        check_gamma(name, joint, &a, &b, &v_a, &v_b);
         let singular = jac.singular_values();
         assert!(singular.min() > 1e-3 * singular.max(), "{name}: J has rank below its rows");
 
@@ -225,10 +240,14 @@ where
         let point = b.point(&frames[1].origin);
         assert!((joint.force_point(&a, &b) - point).norm() < 1e-14);
 
-        // J where the joint is open.
+        // J and γ where the joint is open.
         let (off_a, off_b) = (random.twist(), random.twist());
         let (a, b) = (moved(&a, &off_a, 0.05), moved(&b, &off_b, 0.05));
         check_jacobian(&format!("{name}, open"), joint, &a, &b);
+        if !["curve", "surface"].contains(&name) {
+            // Theirs leaves out third derivatives times the gap.
+            check_gamma(&format!("{name}, open"), joint, &a, &b, &v_a, &v_b);
+        }
     }
 }
 
@@ -277,6 +296,17 @@ fn every_joint() {
     check_joint("translation", &none, |r| {
         at([r.number(), r.number(), r.number()], |q| (Vec3::from(q), e))
     });
+    let wire = wire();
+    let formula = JointParameters { path: Some(wire.clone()), ..JointParameters::default() };
+    check_joint("curve", &formula, |r| {
+        let q = 3.0 * r.number() + 0.3;
+        free(wire.point(q), r.rotation(), &[q])
+    });
+    let bowl = JointParameters { surface: Some(ellipsoid()), ..JointParameters::default() };
+    check_joint("surface", &bowl, |r| {
+        let on_sphere = r.vector().normalize();
+        free(on_sphere.component_mul(&Vec3::new(2.0, 1.0, 1.5)), r.rotation(), &[])
+    });
     check_joint("curve", &curve, |r| {
         let q = clear_of_knots(&path, r);
         free(path.point(q), r.rotation(), &[q])
@@ -287,6 +317,23 @@ fn every_joint() {
 fn at<const N: usize>(q: [f64; N], place: impl Fn([f64; N]) -> (Vec3, Mat3)) -> Free {
     let (shift, turn) = place(q);
     free(shift, turn, &q)
+}
+
+/// A helix of growing radius as formulas with a parameter, open; checked on both sides of its start.
+fn wire() -> Path {
+    let mut pool = Pool::new();
+    let mut parse = |text: &str| pool.parse(text).expect("a good formula");
+    let xyz = [parse("(r + u/10)*cos(u)"), parse("(r + u/10)*sin(u)"), parse("u/2")];
+    let (u, r) = (pool.symbol("u"), pool.symbol("r"));
+    Path::formula(&mut pool, xyz, u, [0.0, 8.0], &[(r, 1.5)]).expect("a good curve")
+}
+
+/// Half axes 2, 1, 1.5.
+fn ellipsoid() -> Surface {
+    let mut pool = Pool::new();
+    let f = pool.parse("x^2/4 + y^2 + (z/c)^2 - 1").expect("a good formula");
+    let [x, y, z, c] = ["x", "y", "z", "c"].map(|name| pool.symbol(name));
+    Surface::formula(&mut pool, f, [x, y, z], &[(c, 1.5)]).expect("a good surface")
 }
 
 /// 6 points of a closed space curve and the first again.
@@ -417,4 +464,65 @@ fn distance_stays_finite_where_its_points_meet() {
     joint.equations().gamma(&here, &here, &v, &Twist::zero(), &mut gamma);
     assert!(gamma[0].is_finite());
     assert!((jacobian(joint.equations(), &here, &here).norm() - 2.0_f64.sqrt()).abs() < 1e-14);
+}
+
+#[test]
+fn curve_of_formulas_knows_its_length_and_its_faults() {
+    let mut pool = Pool::new();
+    let [u, r] = ["u", "r"].map(|name| pool.symbol(name));
+    let mut path = |text: [&str; 3], range: [f64; 2]| {
+        let xyz = text.map(|text| pool.parse(text).unwrap());
+        Path::formula(&mut pool, xyz, u, range, &[(r, 2.0)])
+    };
+    let circle = path(["r*cos(u)", "r*sin(u)", "1"], [0.0, TAU]).unwrap();
+    assert!(circle.is_closed());
+    assert!((circle.length() - 2.0 * TAU).abs() < 1e-13);
+    assert!((circle.point(-PI) - Vec3::new(0.0, -2.0, 1.0)).norm() < 1e-13);
+    let arc = path(["r*cos(u)", "r*sin(u)", "1"], [0.0, PI]).unwrap();
+    assert!(!arc.is_closed());
+    // The same place at both ends, but with a corner.
+    let drop = path(["u*(1 - u)", "u*(1 - u)*(1 - 2*u)", "0"], [0.0, 1.0]).unwrap();
+    assert!(!drop.is_closed());
+    // ∫ √(1 + 4u²) du, within its range and a good way beyond it.
+    let parabola = path(["u", "u^2", "0"], [0.0, 1.0]).unwrap();
+    let length = |u: f64| 0.5 * u * (1.0 + 4.0 * u * u).sqrt() + (2.0 * u).asinh() / 4.0;
+    for u in [0.3, 1.0, 1.2, -0.2] {
+        assert!((parabola.point(length(u)) - Vec3::new(u, u * u, 0.0)).norm() < 1e-12, "{u}");
+    }
+    assert!(path(["u^2", "u^3", "0"], [-1.0, 1.0]).unwrap_err().contains("stands still"));
+    assert!(path(["1/u", "u", "0"], [-1.0, 1.0]).unwrap_err().contains("no value"));
+    assert!(path(["w", "u", "0"], [0.0, 1.0]).unwrap_err().contains("`w`"));
+    assert!(path(["u", "u", "0"], [1.0, 0.0]).unwrap_err().contains("range"));
+    assert!(path(["u", "u", "0"], [0.0, f64::NAN]).unwrap_err().contains("range"));
+}
+
+#[test]
+fn surface_without_a_normal_stays_finite() {
+    let mut pool = Pool::new();
+    let cone = pool.parse("x^2 + y^2 - z^2").unwrap();
+    let xyz = ["x", "y", "z"].map(|name| pool.symbol(name));
+    let surface = Surface::formula(&mut pool, cone, xyz, &[]).unwrap();
+    let frame = JointFrame { origin: Vec3::zeros(), axes: Mat3::identity() };
+    let parameters = JointParameters { surface: Some(surface), ..JointParameters::default() };
+    let joint = JointKind::from_type("surface", &[frame, frame], &parameters).unwrap();
+    let here = Pose::identity();
+    assert!(errors(joint.equations(), &here, &here)[0].abs() < 1e-15);
+    assert!(jacobian(joint.equations(), &here, &here).norm() < 1e-15);
+    let one = pool.parse("1 - 2").unwrap();
+    assert!(Surface::formula(&mut pool, one, xyz, &[]).unwrap_err().contains("x, y or z"));
+}
+
+#[test]
+fn two_axes_must_be_at_a_right_angle() {
+    let mut builder = Builder::new("universal");
+    let b = builder.body(&BodyDef::new("b", 1.0, Mat3::identity()).at(Vec3::x()));
+    let frames = |axis: Vec3, axis2: Vec3| {
+        builder.joint_frames_two_axes([BodyId::WORLD, b], &Vec3::zeros(), &axis, &axis2)
+    };
+    let [a, b] = frames(Vec3::z() * 3.0, Vec3::y()).unwrap();
+    assert!((a.x() - Vec3::y()).norm() < 1e-15 && (a.z() - Vec3::z()).norm() < 1e-15);
+    assert!((a.axes.determinant() - 1.0).abs() < 1e-15);
+    assert!((b.origin + Vec3::x()).norm() < 1e-15);
+    assert!(frames(Vec3::z(), Vec3::new(0.0, 1.0, 1.0)).unwrap_err().contains("45.0000°"));
+    assert!(frames(Vec3::z(), Vec3::zeros()).unwrap_err().contains("no direction"));
 }

@@ -10,6 +10,7 @@ mod cylindrical;
 mod distance;
 mod elements;
 mod fixed;
+mod formula;
 mod hinge;
 mod path;
 mod planar;
@@ -18,6 +19,7 @@ mod rope;
 mod screw;
 mod slider;
 mod spline;
+mod surface;
 mod translation;
 mod types;
 mod universal;
@@ -34,6 +36,7 @@ pub use rail::Rail;
 pub use rope::Rope;
 pub use screw::Screw;
 pub use slider::Slider;
+pub use surface::{PointOnSurface, Surface};
 pub use translation::Translation;
 pub use types::{JOINT_TYPES, JointParameter, JointParameters, JointType};
 pub use universal::Universal;
@@ -191,6 +194,8 @@ pub enum JointKind {
     Translation(Translation),
     /// Point on a curve.
     PointOnCurve(PointOnCurve),
+    /// Point on a surface.
+    PointOnSurface(PointOnSurface),
 }
 
 impl JointKind {
@@ -214,6 +219,7 @@ impl JointKind {
             JointKind::Rope(joint) => joint,
             JointKind::Translation(joint) => joint,
             JointKind::PointOnCurve(joint) => joint,
+            JointKind::PointOnSurface(joint) => joint,
         }
     }
 
@@ -246,6 +252,7 @@ impl JointKind {
             JointKind::Rope(_) => "rope",
             JointKind::Translation(_) => "translation",
             JointKind::PointOnCurve(_) => "curve",
+            JointKind::PointOnSurface(_) => "surface",
         }
     }
 

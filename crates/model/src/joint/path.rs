@@ -1,12 +1,15 @@
 //! Curves in space: where a point's foot on them lies, and how far along it is.
 
+use gelenk_expr::{Expr, Pool};
+
+use super::formula::Formula;
 use super::spline::Spline;
 use crate::math::Vec3;
 
-/// A smooth curve c(u), open or closed, given by a spline.
+/// A smooth curve c(u), open or closed, given by formulas or by a spline through points.
 ///
-/// Measured along its arc: position = ∫ |c'| du from its start, m. An open curve goes on beyond its ends (a spline
-/// straight on); a closed one is periodic.
+/// Measured along its arc: position = ∫ |c'| du from its start, m. An open curve goes on beyond its ends, a spline
+/// straight on, a formula as it says; a closed one is periodic.
 #[derive(Clone, Debug)]
 pub struct Path {
     shape: Shape,
@@ -25,6 +28,8 @@ pub struct Path {
 #[derive(Clone, Debug)]
 enum Shape {
     Spline(Spline),
+    /// Input u; outputs c, c', c''.
+    Formula(Formula),
 }
 
 /// The foot of a point x on a path: the place u with (x − c)·c' = 0.
@@ -41,24 +46,75 @@ pub(super) struct Foot {
     pub(super) slope: f64,
 }
 
-/// Samples between two knots of a spline.
+/// Samples between two knots of a spline; fewer for splines of very many points.
 const SAMPLES_A_KNOT: usize = 16;
+/// The most points of a spline.
+const MAX_POINTS: usize = 100_000;
+/// Samples of a formula.
+const SAMPLES: usize = 256;
+/// The ends of a formula are the same place if they differ by less than this times its size.
+const CLOSED: f64 = 1e-9;
 /// A frame is built from a direction that is at least this sine off the tangent.
 const CLEAR_OF_TANGENT: f64 = 0.25;
+
+impl Shape {
+    /// c, c', c''.
+    fn derivatives(&self, u: f64) -> [Vec3; 3] {
+        match self {
+            Shape::Spline(spline) => spline.derivatives(u),
+            Shape::Formula(formula) => {
+                let mut v = [0.0; 9];
+                formula.eval(&[u], &mut v);
+                [0, 3, 6].map(|k| Vec3::new(v[k], v[k + 1], v[k + 2]))
+            }
+        }
+    }
+}
 
 impl Path {
     /// The cubic spline through points, m; closed if the last is the first.
     pub fn spline(points: &[Vec3]) -> Result<Self, String> {
+        if points.len() > MAX_POINTS {
+            return Err(format!("a curve may have {MAX_POINTS} points, not {}", points.len()));
+        }
         let spline = Spline::new(points)?;
-        let mut u = Vec::new();
+        let samples = (MAX_POINTS / points.len()).clamp(2, SAMPLES_A_KNOT);
+        let mut u = Vec::with_capacity(samples * points.len());
         for pair in spline.knots().windows(2) {
-            for k in 0..SAMPLES_A_KNOT {
-                u.push(pair[0] + (pair[1] - pair[0]) * k as f64 / SAMPLES_A_KNOT as f64);
+            for k in 0..samples {
+                u.push(pair[0] + (pair[1] - pair[0]) * k as f64 / samples as f64);
             }
         }
         u.extend(spline.knots().last());
         let closed = spline.is_closed();
         Path::new(Shape::Spline(spline), closed, u)
+    }
+
+    /// The curve of three formulas x, y, z (m) over the symbol `u` in a range, with the values of parameters; closed if
+    /// place and slope are the same at both ends.
+    pub fn formula(
+        pool: &mut Pool,
+        xyz: [Expr; 3],
+        u: Expr,
+        range: [f64; 2],
+        parameters: &[(Expr, f64)],
+    ) -> Result<Self, String> {
+        let [start, end] = range;
+        if !(start.is_finite() && end.is_finite() && start < end) {
+            return Err(format!("the range of u must go up, not from {start} to {end}"));
+        }
+        let mut outputs = xyz.to_vec();
+        for i in 0..6 {
+            outputs.push(pool.diff(outputs[i], u));
+        }
+        let shape = Shape::Formula(Formula::new(pool, &outputs, &[u], parameters)?);
+        let u = (0..=SAMPLES).map(|k| start + (end - start) * k as f64 / SAMPLES as f64).collect();
+        let ends = [shape.derivatives(start), shape.derivatives(end)];
+        let closed = (0..2).all(|k| {
+            let size = ends[0][k].norm().max(ends[0][1].norm() * (end - start));
+            (ends[0][k] - ends[1][k]).norm() <= CLOSED * size
+        });
+        Path::new(shape, closed, u)
     }
 
     fn new(shape: Shape, closed: bool, u: Vec<f64>) -> Result<Self, String> {
@@ -120,9 +176,7 @@ impl Path {
     /// c, c', c''.
     pub(super) fn derivatives(&self, u: f64) -> [Vec3; 3] {
         let u = if self.closed { self.wrap(u).0 } else { u };
-        match &self.shape {
-            Shape::Spline(spline) => spline.derivatives(u),
-        }
+        self.shape.derivatives(u)
     }
 
     /// Arc length from the start to u, m.
@@ -190,6 +244,7 @@ impl Path {
         let span = self.u[last] - self.u[0];
         let reach = 2.0 * span / last as f64;
         let mut foot = self.at(x, u);
+        let mut before = f64::INFINITY;
         for _ in 0..50 {
             let climb = foot.delta.dot(&foot.d1);
             // Beyond the radius of curvature Newton would climb to the farthest point; go downhill instead.
@@ -198,9 +253,12 @@ impl Path {
             let step = step.clamp(-reach, reach);
             u += step;
             foot = self.at(x, u);
-            if step.abs() <= 1e-15 * span {
+            // Steps that no longer shrink are rounding.
+            if step.abs() <= 1e-15 * span || (step.abs() < 1e-8 * span && step.abs() > 0.5 * before)
+            {
                 break;
             }
+            before = step.abs();
         }
         foot
     }
@@ -244,7 +302,7 @@ impl Path {
         self.interval(if self.closed { self.wrap(u).0 } else { u })
     }
 
-    /// ∫ |c'| du by Gauss' rule with 5 points.
+    /// ∫ |c'| du by Gauss' rule with 5 points, in pieces no wider than the samples (beyond the ends at most 64).
     fn arc_between(&self, from: f64, to: f64) -> f64 {
         const NODES: [(f64, f64); 5] = [
             (0.0, 128.0 / 225.0),
@@ -253,9 +311,20 @@ impl Path {
             (0.906_179_845_938_664, 0.236_926_885_056_189_08),
             (-0.906_179_845_938_664, 0.236_926_885_056_189_08),
         ];
-        let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
-        let sum: f64 =
-            NODES.iter().map(|(x, w)| w * self.derivatives(middle + half * x)[1].norm()).sum();
+        let last = self.u.len() - 1;
+        let outside = from.max(to) > self.u[last] || from.min(to) < self.u[0];
+        let width = (self.u[last] - self.u[0]) / last as f64;
+        let pieces =
+            if outside { ((to - from) / width).abs().ceil().clamp(1.0, 64.0) } else { 1.0 };
+        let half = 0.5 * (to - from) / pieces;
+        let (mut sum, mut piece) = (0.0, 0.0);
+        while piece < pieces {
+            let middle = from + half * (2.0 * piece + 1.0);
+            for (x, weight) in NODES {
+                sum += weight * self.derivatives(middle + half * x)[1].norm();
+            }
+            piece += 1.0;
+        }
         sum * half
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Ball, Cylindrical, Distance, Fixed, Hinge, JointFrame, JointKind, Path, Planar, PointOnCurve,
-    Rail, Rope, Screw, Slider, Translation, Universal,
+    PointOnSurface, Rail, Rope, Screw, Slider, Surface, Translation, Universal,
 };
 
 /// What is known of a joint type by its name; for help, documentation and messages.
@@ -40,6 +40,8 @@ pub struct JointParameters {
     pub pitch: Option<f64>,
     /// The curve of a point on a curve, in the frame on a.
     pub path: Option<Path>,
+    /// The surface of a point on a surface, in the frame on a.
+    pub surface: Option<Surface>,
 }
 
 const LENGTH: JointParameter =
@@ -157,6 +159,17 @@ pub const JOINT_TYPES: &[JointType] = &[
         coordinates: &["position"],
         freedoms: 4,
     },
+    JointType {
+        name: "surface",
+        aliases: &["point-on-surface"],
+        summary: "a point of the second body stays on a surface of the first",
+        parameters: &[JointParameter {
+            name: "surface",
+            summary: "an equation in x, y, z of the first body's joint frame, m",
+        }],
+        coordinates: &[],
+        freedoms: 5,
+    },
 ];
 
 impl JointType {
@@ -201,6 +214,10 @@ impl JointKind {
             "curve" => {
                 let path = parameters.path.clone().ok_or_else(|| missing("curve"))?;
                 JointKind::PointOnCurve(PointOnCurve::new(a, b, path))
+            }
+            "surface" => {
+                let surface = parameters.surface.clone().ok_or_else(|| missing("surface"))?;
+                JointKind::PointOnSurface(PointOnSurface::new(a, b, surface))
             }
             _ => return Err(unknown_type(type_name)),
         })
