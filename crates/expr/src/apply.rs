@@ -26,6 +26,16 @@ impl Pool {
         }
     }
 
+    /// sin x.
+    pub fn sin(&mut self, x: Expr) -> Expr {
+        self.unary(Func::Sin, x)
+    }
+
+    /// cos x.
+    pub fn cos(&mut self, x: Expr) -> Expr {
+        self.unary(Func::Cos, x)
+    }
+
     /// if(a ? b, x, y): x where the comparison holds, else y. NaN compares false.
     ///
     /// a > b is kept as b < a; a comparison of exact numbers is decided at once.

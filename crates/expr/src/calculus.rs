@@ -27,12 +27,12 @@ impl Pool {
         variables.iter().map(|&x| self.diff(e, x)).collect()
     }
 
-    /// J[i][j] = ∂eᵢ/∂xⱼ.
+    /// `J[i][j]` = ∂eᵢ/∂xⱼ.
     pub fn jacobian(&mut self, exprs: &[Expr], variables: &[Expr]) -> Vec<Vec<Expr>> {
         exprs.iter().map(|&e| self.gradient(e, variables)).collect()
     }
 
-    /// H[i][j] = ∂²e/∂xᵢ∂xⱼ; symmetric, each pair derived once.
+    /// `H[i][j]` = ∂²e/∂xᵢ∂xⱼ; symmetric, each pair derived once.
     pub fn hessian(&mut self, e: Expr, variables: &[Expr]) -> Vec<Vec<Expr>> {
         let n = variables.len();
         let gradient = self.gradient(e, variables);

@@ -18,8 +18,11 @@ impl Pool {
     ///
     /// With x the time, functions of time are differentiated, d f(t)/dt = f'(t). Elsewhere all
     /// variables are independent of each other, f(t) of f'(t) too. Where a derivative jumps:
-    /// |u|' = sign(u) u', min and max take the branch of the chosen argument, and step, sign
-    /// and floor have derivative 0 (their jumps are ignored). Each ∂e/∂x is computed once.
+    /// |u|' = sign(u) u', min, max and conditionals take the derivative of what they choose,
+    /// and step, sign and floor have derivative 0 (their jumps are ignored).
+    ///
+    /// Each ∂e/∂x is computed once and remembered, also for the parts of e. A product of n
+    /// factors that all depend on x has n terms of n factors.
     ///
     /// ```
     /// # use gelenk_expr::Pool;
@@ -30,11 +33,7 @@ impl Pool {
     /// assert_eq!(pool.display(de).to_string(), "2*x*sin(y)");
     /// ```
     pub fn diff(&mut self, e: Expr, x: Expr) -> Expr {
-        let time = self.time();
-        let rates = Rates {
-            rates: FxHashMap::from_iter([(x, Expr::ONE)]),
-            time: if x == time { Expr::ONE } else { Expr::ZERO },
-        };
+        let rates = self.rates(&[(x, Expr::ONE)]);
         // Taken out of the pool while the pool grows; the memo is keyed by (e, x).
         let mut memo = std::mem::take(&mut self.derivatives);
         let order = self
@@ -48,6 +47,12 @@ impl Pool {
         result
     }
 
+    /// Forgets the derivatives that [`diff`](Self::diff) remembers, to save memory; the
+    /// expressions themselves stay.
+    pub fn forget_derivatives(&mut self) {
+        self.derivatives = FxHashMap::default();
+    }
+
     /// The derivative along given rates, Σ ∂e/∂xᵢ rᵢ, in one pass.
     ///
     /// ∂e/∂t is included if the time is among the variables.
@@ -57,10 +62,7 @@ impl Pool {
 
     /// [`directional`](Self::directional) derivatives of several expressions, sharing the work.
     pub fn directional_all(&mut self, exprs: &[Expr], rates: &[(Expr, Expr)]) -> Vec<Expr> {
-        let time = self.time();
-        let rates: FxHashMap<Expr, Expr> = rates.iter().copied().collect();
-        let time = rates.get(&time).copied().unwrap_or(Expr::ZERO);
-        let rates = Rates { rates, time };
+        let rates = self.rates(rates);
         let mut memo: FxHashMap<Expr, Expr> = FxHashMap::default();
         for e in self.subexpressions_where(exprs, |e| !self.is_constant(e)) {
             let rate = self.rate_of(e, &rates, |part| memo.get(&part).copied());
@@ -75,6 +77,13 @@ impl Pool {
         all.push((t, Expr::ONE));
         all.extend_from_slice(rates);
         self.directional(e, &all)
+    }
+
+    fn rates(&self, rates: &[(Expr, Expr)]) -> Rates {
+        let rates: FxHashMap<Expr, Expr> = rates.iter().copied().collect();
+        // Looked up, not made: differentiating must not declare the time's rank.
+        let time = self.find_symbol(self.time_name()).and_then(|t| rates.get(&t).copied());
+        Rates { rates, time: time.unwrap_or(Expr::ZERO) }
     }
 
     /// The rate of e from the rates of its parts; none means 0.

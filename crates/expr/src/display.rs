@@ -98,9 +98,14 @@ impl Display<'_> {
         }
     }
 
-    /// Whether base^exponent prints below a fraction bar.
+    /// Whether base^exponent prints below a fraction bar. Not if the positive power would be
+    /// computed at once: 0, and floats.
     fn is_divisor(&self, base: Expr, exponent: Expr) -> bool {
-        base != Expr::ZERO && self.pool.as_number(exponent).is_some_and(Number::is_negative)
+        let computed = match self.pool.node(base) {
+            Node::Number(Number::Float(_)) => true,
+            _ => base == Expr::ZERO,
+        };
+        !computed && self.pool.as_number(exponent).is_some_and(Number::is_negative)
     }
 
     fn has_minus(&self, e: Expr) -> bool {

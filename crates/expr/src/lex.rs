@@ -31,8 +31,8 @@ pub(crate) enum Token {
 
 pub(crate) type Spanned = (Token, Range<usize>);
 
-/// Whether a text can name a symbol: letters, digits and underscores of any script, in parts
-/// joined by dots (`joint.elbow.angle`); the first part starts with no digit.
+/// Whether a text can name a symbol: letters of any script, digits 0 to 9 and underscores, in
+/// parts joined by dots (`joint.elbow.angle`); the first part starts with no digit.
 pub fn is_identifier(text: &str) -> bool {
     identifier_length(text) == text.len() && !text.is_empty()
 }
@@ -41,8 +41,9 @@ fn identifier_length(text: &str) -> usize {
     let mut end = 0;
     loop {
         let part = &text[end..];
-        let len = part.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(part.len());
-        let starts_well = end > 0 || !part.starts_with(char::is_numeric);
+        let belongs = |c: char| c.is_alphabetic() || c.is_ascii_digit() || c == '_';
+        let len = part.find(|c: char| !belongs(c)).unwrap_or(part.len());
+        let starts_well = end > 0 || !part.starts_with(|c: char| c.is_ascii_digit());
         if len == 0 || !starts_well {
             // A dot without a name behind it is not ours.
             return end.saturating_sub(1);
@@ -145,7 +146,7 @@ mod tests {
         for name in ["x", "_a1", "joint.elbow.angle", "größe", "θ1", "body.2.x"] {
             assert!(is_identifier(name), "{name}");
         }
-        for name in ["", "1x", ".x", "x.", "a..b", "a b", "a-b", "x'"] {
+        for name in ["", "1x", ".x", "x.", "a..b", "a b", "a-b", "x'", "x²"] {
             assert!(!is_identifier(name), "{name}");
         }
     }

@@ -7,11 +7,11 @@ use crate::rational::Rational;
 
 /// Decimal exponents beyond ±40 make a float.
 const MAX_EXPONENT: i64 = 40;
-/// Literals of more digits make a float.
-const MAX_DIGITS: usize = 1000;
+/// Literals of more digits make a float; rationals of up to 8192 bits have fewer.
+const MAX_DIGITS: usize = 2500;
 
 /// The value of a literal such as `12`, `0.3` or `1e-9`: the exact rational, or a float when
-/// the exponent is beyond ±40 or there are more than 1000 digits.
+/// the exponent is beyond ±40 or there are more than 2500 digits.
 ///
 /// None when the literal has no float value: too large, or not zero and too small.
 pub(crate) fn value(literal: &str) -> Option<Number> {

@@ -7,9 +7,9 @@ use crate::rational::Rational;
 
 /// A number: exact, or a finite non-zero float.
 ///
-/// Arithmetic is exact between rationals and rounds as `f64` does once a float takes part. A
-/// float result that overflows, or underflows to zero, is computed exactly instead, so that a
-/// number is always finite and only a true zero is zero.
+/// Arithmetic is exact, and rounded to the nearest float if a float takes part. A result beyond
+/// the range of floats, or below it and not zero, stays exact, so that a number is always
+/// finite and only a true zero is zero.
 #[derive(Clone, Debug)]
 pub enum Number {
     /// An exact rational.
@@ -125,25 +125,18 @@ impl Eq for Number {}
 impl Add for &Number {
     type Output = Number;
     fn add(self, other: &Number) -> Number {
-        if let (Number::Rational(a), Number::Rational(b)) = (self, other) {
-            return Number::Rational(a + b);
-        }
-        // A float sum is zero only where the terms cancel, so zero is true here.
-        Number::float(self.to_f64() + other.to_f64())
-            .unwrap_or_else(|| Number::Rational(&self.to_exact() + &other.to_exact()))
+        let mut total = Total::from(self);
+        total.add(&Total::from(other));
+        total.round()
     }
 }
 
 impl Mul for &Number {
     type Output = Number;
     fn mul(self, other: &Number) -> Number {
-        if let (Number::Rational(a), Number::Rational(b)) = (self, other) {
-            return Number::Rational(a * b);
-        }
-        match Number::float(self.to_f64() * other.to_f64()) {
-            Some(x @ Number::Float(_)) => x,
-            _ => Number::Rational(&self.to_exact() * &other.to_exact()),
-        }
+        let mut total = Total::from(self);
+        total.multiply(&Total::from(other));
+        total.round()
     }
 }
 
@@ -160,6 +153,46 @@ impl Neg for &Number {
 impl From<Rational> for Number {
     fn from(r: Rational) -> Self {
         Self::Rational(r)
+    }
+}
+
+/// A sum or product of numbers, rounded once at the end if a float took part: the outcome does
+/// not depend on the order.
+#[derive(Clone, Debug)]
+pub(crate) struct Total {
+    exact: Rational,
+    is_float: bool,
+}
+
+impl Total {
+    pub(crate) const ZERO: Self = Self { exact: Rational::ZERO, is_float: false };
+    pub(crate) const ONE: Self = Self { exact: Rational::ONE, is_float: false };
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.exact = &self.exact + &other.exact;
+        self.is_float |= other.is_float;
+    }
+
+    pub(crate) fn multiply(&mut self, other: &Self) {
+        self.exact = &self.exact * &other.exact;
+        self.is_float |= other.is_float;
+    }
+
+    /// The float nearest to the total, or the exact total if that is out of range or no float
+    /// took part.
+    pub(crate) fn round(self) -> Number {
+        if self.is_float
+            && let Some(x @ Number::Float(_)) = Number::float(self.exact.to_f64())
+        {
+            return x;
+        }
+        Number::Rational(self.exact)
+    }
+}
+
+impl From<&Number> for Total {
+    fn from(n: &Number) -> Self {
+        Self { exact: n.to_exact(), is_float: matches!(n, Number::Float(_)) }
     }
 }
 

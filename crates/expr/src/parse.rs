@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
                 ParseError::new(span, "`)` without a matching `(`")
             }
             _ => {
-                let found = self.slice(&span);
+                let found = short(self.slice(&span));
                 ParseError::new(span, format!("expected {expected}, found `{found}`"))
             }
         };
@@ -456,7 +456,7 @@ impl<'a> Parser<'a> {
     }
 
     fn unknown(&self, name: &str, span: Range<usize>) -> ParseError {
-        let error = ParseError::new(span, format!("unknown function `{name}`"));
+        let error = ParseError::new(span, format!("unknown function `{}`", short(name)));
         let declared = self.options.functions_of_time.unwrap_or_default().iter().copied();
         let functions = Func::ALL.iter().map(|f| f.name());
         let names = functions.chain(["sqrt", "if"]).chain(declared);
@@ -476,4 +476,9 @@ impl<'a> Parser<'a> {
             },
         }
     }
+}
+
+/// The beginning of a name, enough to recognize it in a message.
+fn short(name: &str) -> &str {
+    name.char_indices().nth(64).map_or(name, |(end, _)| &name[..end])
 }

@@ -1,5 +1,8 @@
 //! The arena: every distinct expression once.
 
+mod leaves;
+mod properties;
+
 use hashbrown::HashTable;
 use rustc_hash::FxHashMap;
 
@@ -7,6 +10,7 @@ use crate::func::Func;
 use crate::node::{Comparison, Constant, Expr, Node};
 use crate::number::Number;
 use crate::rational::Rational;
+use properties::Properties;
 
 /// A store of expressions in which every distinct expression exists once.
 ///
@@ -42,11 +46,9 @@ pub struct Pool {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     stored: Stored,
-    flags: u8,
     /// Depends on structure and ranks only, not on handles.
     hash: u64,
-    /// One bit per variable below, modulo 63; bit 63 is time.
-    variables: u64,
+    properties: Properties,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,10 +73,6 @@ struct Span {
 impl Span {
     const EMPTY: Self = Self { start: 0, len: 0 };
 }
-
-const NONNEGATIVE: u8 = 1;
-const SINGULAR: u8 = 2;
-const TIME_BIT: u64 = 1 << 63;
 
 impl Default for Pool {
     fn default() -> Self {
@@ -124,106 +122,6 @@ impl Pool {
         self.entries.is_empty()
     }
 
-    /// The integer n.
-    pub fn num(&mut self, n: i64) -> Expr {
-        self.number(Rational::from(n))
-    }
-
-    /// n/d exactly. Like every division by an exact zero, d = 0 gives an unevaluated power:
-    /// n·0^(-1), and for n = 0 [`undefined`](Self::undefined).
-    pub fn rational(&mut self, n: i64, d: i64) -> Expr {
-        if let Some(r) = Rational::new(n, d) {
-            self.number(r)
-        } else {
-            let n = self.num(n);
-            self.div(n, Expr::ZERO)
-        }
-    }
-
-    /// A float, rounded arithmetic from here on. Zero becomes the exact 0; ±∞ the power
-    /// ±0^(-1), which evaluates to them; NaN is [`undefined`](Self::undefined).
-    pub fn float(&mut self, x: f64) -> Expr {
-        match Number::float(x) {
-            Some(number) => self.number(number),
-            None if x.is_nan() => self.undefined(),
-            None => {
-                let infinity = self.pow(Expr::ZERO, Expr::MINUS_ONE);
-                if x > 0.0 { infinity } else { self.neg(infinity) }
-            }
-        }
-    }
-
-    /// A number as an expression.
-    pub fn number(&mut self, number: impl Into<Number>) -> Expr {
-        self.intern(Node::Number(&number.into()))
-    }
-
-    /// What has no value, such as 0·0^(-1): the expression log(-1), which evaluates to NaN.
-    pub fn undefined(&mut self) -> Expr {
-        self.intern(Node::Apply(Func::Log, &[Expr::MINUS_ONE]))
-    }
-
-    /// The symbol of that name, new or known. `pi` and `e` are the constants.
-    ///
-    /// The name should be an [identifier](crate::is_identifier) for the printed text to parse.
-    pub fn symbol(&mut self, name: &str) -> Expr {
-        match name {
-            "pi" => return Expr::PI,
-            "e" => return Expr::E,
-            _ => {}
-        }
-        if let Some(&e) = self.symbol_ids.get(name) {
-            return e;
-        }
-        let rank = index(self.symbols.len());
-        let variables = if name == self.time { TIME_BIT } else { 1 << (rank % 63) };
-        self.symbols.push(name.to_owned());
-        let hash = mix(mix(2, 0), u64::from(rank));
-        let e = self.push(Entry { stored: Stored::Symbol(rank), flags: 0, hash, variables });
-        self.symbol_ids.insert(name.to_owned(), e);
-        e
-    }
-
-    /// The symbol of that name, if the pool has it.
-    pub fn find_symbol(&self, name: &str) -> Option<Expr> {
-        self.symbol_ids.get(name).copied()
-    }
-
-    /// The symbol of time, on which [functions of time](Self::function_of_time) depend.
-    pub fn time(&mut self) -> Expr {
-        let name = self.time.clone();
-        self.symbol(&name)
-    }
-
-    /// The name of time.
-    pub fn time_name(&self) -> &str {
-        &self.time
-    }
-
-    /// The `order`-th time derivative of the unspecified function `name`: f(t), f'(t), ...
-    pub fn function_of_time(&mut self, name: &str, order: u32) -> Expr {
-        let rank = if let Some(&rank) = self.function_ids.get(name) {
-            rank
-        } else {
-            let rank = index(self.functions.len());
-            self.functions.push(name.to_owned());
-            self.function_ids.insert(name.to_owned(), rank);
-            rank
-        };
-        let hash = mix(mix(mix(3, 0), u64::from(rank)), u64::from(order));
-        let same = |e: &Expr| matches!(self.entries[e.index()].stored, Stored::OfTime(r, o) if (r, o) == (rank, order));
-        if let Some(&e) = self.table.find(hash, same) {
-            return e;
-        }
-        let variables = 1 << (hash % 63) | TIME_BIT;
-        self.insert(Entry { stored: Stored::OfTime(rank, order), flags: 0, hash, variables })
-    }
-
-    /// Whether an unspecified function of time of that name was made.
-    pub fn has_function_of_time(&self, name: &str) -> bool {
-        self.function_ids.contains_key(name)
-    }
-
     /// The outermost part of an expression.
     pub fn node(&self, e: Expr) -> Node<'_> {
         match self.entries[e.index()].stored {
@@ -267,37 +165,6 @@ impl Pool {
         }
     }
 
-    /// Whether the value is known not to be negative wherever it is defined, from the form
-    /// alone: numbers, |x|, even powers, exp, and sums and products of such.
-    pub fn is_nonnegative(&self, e: Expr) -> bool {
-        self.entries[e.index()].flags & NONNEGATIVE != 0
-    }
-
-    /// Whether a division by an exact zero, or something undefined, is part of it.
-    pub fn is_singular(&self, e: Expr) -> bool {
-        self.entries[e.index()].flags & SINGULAR != 0
-    }
-
-    /// False only if `e` certainly does not contain any variable of `x`.
-    pub(crate) fn may_depend(&self, e: Expr, x: Expr) -> bool {
-        self.entries[e.index()].variables & self.variable_bits(x) != 0
-    }
-
-    pub(crate) fn variable_bits(&self, e: Expr) -> u64 {
-        let bits = self.entries[e.index()].variables;
-        // A function of time answers to its own bit; time is asked for by the time symbol.
-        if matches!(self.entries[e.index()].stored, Stored::OfTime(..)) {
-            bits & !TIME_BIT
-        } else {
-            bits
-        }
-    }
-
-    /// Whether no symbol or function of time is part of it.
-    pub fn is_constant(&self, e: Expr) -> bool {
-        self.entries[e.index()].variables == 0
-    }
-
     pub(crate) fn structural_hash(&self, e: Expr) -> u64 {
         self.entries[e.index()].hash
     }
@@ -313,7 +180,7 @@ impl Pool {
         if let Some(&e) = self.table.find(hash, |&e| self.node(e) == node) {
             return e;
         }
-        let (flags, variables) = self.properties(node);
+        let properties = self.properties(node);
         let stored = match node {
             Node::Number(n) => {
                 self.numbers.push(n.clone());
@@ -328,7 +195,7 @@ impl Pool {
             Node::Apply(func, parts) => Stored::Apply(func, self.store(parts)),
             Node::If(comparison, parts) => Stored::If(comparison, self.store(&parts)),
         };
-        self.insert(Entry { stored, flags, hash, variables })
+        self.insert(Entry { stored, hash, properties })
     }
 
     /// The product of all factors of a product but the first; its parts share storage.
@@ -345,9 +212,9 @@ impl Pool {
         if let Some(&e) = self.table.find(hash, |&e| self.node(e) == node) {
             return e;
         }
-        let (flags, variables) = self.properties(node);
+        let properties = self.properties(node);
         let stored = Stored::Product(Span { start: span.start + 1, len: span.len - 1 });
-        self.insert(Entry { stored, flags, hash, variables })
+        self.insert(Entry { stored, hash, properties })
     }
 
     fn store(&mut self, parts: &[Expr]) -> Span {
@@ -392,59 +259,6 @@ impl Pool {
         }
     }
 
-    fn properties(&self, node: Node<'_>) -> (u8, u64) {
-        let mut variables = 0;
-        let mut flags = 0;
-        let mut all_nonnegative = true;
-        let mut visit = |parts: &[Expr]| {
-            for p in parts {
-                let entry = &self.entries[p.index()];
-                variables |= entry.variables;
-                flags |= entry.flags & SINGULAR;
-                all_nonnegative &= entry.flags & NONNEGATIVE != 0;
-            }
-        };
-        let nonnegative = match node {
-            Node::Number(n) => !n.is_negative(),
-            Node::Constant(_) => true,
-            Node::Symbol(_) | Node::OfTime { .. } => false,
-            Node::Sum(p) | Node::Product(p) => {
-                visit(p);
-                all_nonnegative
-            }
-            Node::Power(base, exponent) => {
-                visit(&[base, exponent]);
-                if base == Expr::ZERO && self.as_number(exponent).is_some_and(Number::is_negative) {
-                    flags |= SINGULAR;
-                }
-                let odd = self.as_number(exponent).is_none_or(|k| {
-                    k.is_integer() && !k.as_rational().is_some_and(Rational::is_even)
-                });
-                !odd || self.is_nonnegative(base)
-            }
-            Node::Apply(func, p) => {
-                visit(p);
-                match func {
-                    Func::Exp | Func::Cosh | Func::Acosh | Func::Acos | Func::Abs | Func::Step => {
-                        true
-                    }
-                    Func::Log if p == [Expr::MINUS_ONE] => {
-                        flags |= SINGULAR;
-                        false
-                    }
-                    Func::Min | Func::Floor => all_nonnegative,
-                    Func::Max => p.iter().any(|&p| self.is_nonnegative(p)),
-                    _ => false,
-                }
-            }
-            Node::If(_, p) => {
-                visit(&p);
-                self.is_nonnegative(p[2]) && self.is_nonnegative(p[3])
-            }
-        };
-        (flags | if nonnegative { NONNEGATIVE } else { 0 }, variables)
-    }
-
     /// The number, if the expression is one.
     pub fn as_number(&self, e: Expr) -> Option<&Number> {
         match self.node(e) {
@@ -475,41 +289,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constants_have_fixed_handles() {
-        let mut pool = Pool::new();
-        assert_eq!(pool.num(0), Expr::ZERO);
-        assert_eq!(pool.rational(2, 4), Expr::HALF);
-        assert_eq!(pool.symbol("pi"), Expr::PI);
-        assert_eq!(pool.float(-0.0), Expr::ZERO);
-    }
-
-    #[test]
     fn pools_cross_threads() {
         fn check<T: Send + Sync>() {}
         check::<Pool>();
     }
 
     #[test]
-    fn symbols_and_functions_are_shared() {
+    fn equal_nodes_are_one() {
         let mut pool = Pool::new();
         let x = pool.symbol("x");
-        assert_eq!(pool.symbol("x"), x);
-        assert_eq!(pool.find_symbol("x"), Some(x));
-        let f1 = pool.function_of_time("f", 1);
-        assert_eq!(pool.function_of_time("f", 1), f1);
-        assert_ne!(pool.function_of_time("f", 0), f1);
-        assert!(pool.has_function_of_time("f"));
-        assert_eq!(pool.rank(x), Some(0));
+        let n = pool.len();
+        let (a, b) = (pool.func(Func::Sin, &[x]), pool.func(Func::Sin, &[x]));
+        assert_eq!(a, b);
+        assert_eq!(pool.len(), n + 1);
     }
 
     #[test]
-    fn infinities_do_not_panic() {
+    fn tails_of_products_are_products() {
         let mut pool = Pool::new();
-        let inf = pool.float(f64::INFINITY);
-        assert!(pool.is_singular(inf));
-        let nan = pool.float(f64::NAN);
-        assert_eq!(nan, pool.undefined());
-        assert_eq!(pool.rational(0, 0), nan);
-        assert_eq!(pool.sub(inf, inf), nan);
+        let (x, y) = (pool.symbol("x"), pool.symbol("y"));
+        let p = pool.mul(&[Expr::TWO, x, y]);
+        let tail = pool.product_tail(p);
+        assert_eq!(tail, pool.mul(&[x, y]));
     }
 }

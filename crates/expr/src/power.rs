@@ -133,14 +133,23 @@ impl Pool {
         if n.is_zero() {
             return (!k.is_negative()).then_some(Expr::ZERO);
         }
-        let value = match k.as_rational().and_then(Rational::to_i64) {
-            Some(i) if i.unsigned_abs() <= 64 => {
-                let p = crate::numeric::powi(n.to_f64(), u32::try_from(i.unsigned_abs()).ok()?);
-                if i < 0 { 1.0 / p } else { p }
+        // Integer powers are exact and rounded once, as all arithmetic of numbers is.
+        if let Some(i) = k.as_rational().and_then(Rational::to_i64) {
+            let value = n.to_exact().pow(i).map(|r| self.rounded(r));
+            if value.is_some() {
+                return value;
             }
-            _ => libm::pow(n.to_f64(), k.to_f64()),
-        };
+        }
+        let value = libm::pow(n.to_f64(), k.to_f64());
         (value.is_finite() && value != 0.0).then(|| self.float(value))
+    }
+
+    /// The float nearest to an exact value, or that value where it is out of their range.
+    fn rounded(&mut self, exact: Rational) -> Expr {
+        match Number::float(exact.to_f64()) {
+            Some(x @ Number::Float(_)) => self.number(x),
+            _ => self.number(exact),
+        }
     }
 
     fn power_of_rational(&mut self, n: &Rational, k: &Rational) -> Option<Expr> {

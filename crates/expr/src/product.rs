@@ -2,12 +2,12 @@
 
 use crate::func::Func;
 use crate::node::{Expr, Node};
-use crate::number::Number;
+use crate::number::Total;
 use crate::pool::Pool;
 
 /// coefficient · Π base^exponent, not yet sorted.
 struct Factors {
-    coefficient: Number,
+    coefficient: Total,
     powers: Vec<(Expr, Expr)>,
 }
 
@@ -24,7 +24,7 @@ impl Pool {
             [a] | [a, Expr::ONE] | [Expr::ONE, a] => return a,
             _ => {}
         }
-        let mut collected = Factors { coefficient: Number::ONE, powers: Vec::new() };
+        let mut collected = Factors { coefficient: Total::ONE, powers: Vec::new() };
         let mut pending = factors.to_vec();
         // Combined powers may turn into numbers or other bases, and then take part again.
         while !pending.is_empty() {
@@ -61,7 +61,7 @@ impl Pool {
 
     fn collect_factor(&self, e: Expr, out: &mut Factors) {
         match self.node(e) {
-            Node::Number(n) => out.coefficient = &out.coefficient * n,
+            Node::Number(n) => out.coefficient.multiply(&n.into()),
             Node::Power(base, exponent) => out.powers.push((base, exponent)),
             Node::Apply(Func::Exp, &[x]) => out.powers.push((Expr::E, x)),
             _ => out.powers.push((e, Expr::ONE)),
@@ -94,6 +94,7 @@ impl Pool {
 
     fn finish_product(&mut self, collected: Factors) -> Expr {
         let Factors { coefficient, powers } = collected;
+        let coefficient = coefficient.round();
         if coefficient.is_zero() {
             let singular = powers.iter().any(|&(base, exponent)| {
                 (base == Expr::ZERO && self.reads_negative(exponent))

@@ -1,14 +1,17 @@
 //! Sums: flatten, collect like terms, sort.
 
 use crate::node::{Expr, Node};
-use crate::number::Number;
+use crate::number::{Number, Total};
 use crate::pool::Pool;
 
 /// constant + Σ coefficient · rest, not yet sorted.
-#[derive(Default)]
 struct Terms {
-    constant: Option<Number>,
-    terms: Vec<(Expr, Number)>,
+    constant: Total,
+    terms: Vec<(Expr, Total)>,
+}
+
+impl Terms {
+    const EMPTY: Self = Self { constant: Total::ZERO, terms: Vec::new() };
 }
 
 impl Pool {
@@ -24,9 +27,9 @@ impl Pool {
             [a] | [a, Expr::ZERO] | [Expr::ZERO, a] => return a,
             _ => {}
         }
-        let mut collected = Terms::default();
+        let mut collected = Terms::EMPTY;
         for &term in terms {
-            self.collect_terms(term, &Number::ONE, &mut collected);
+            self.collect_terms(term, &Total::ONE, &mut collected);
         }
         self.finish_sum(collected)
     }
@@ -36,13 +39,13 @@ impl Pool {
         if b == Expr::ZERO {
             return a;
         }
-        let mut collected = Terms::default();
-        self.collect_terms(a, &Number::ONE, &mut collected);
-        self.collect_terms(b, &Number::MINUS_ONE, &mut collected);
+        let mut collected = Terms::EMPTY;
+        self.collect_terms(a, &Total::ONE, &mut collected);
+        self.collect_terms(b, &Total::from(&Number::MINUS_ONE), &mut collected);
         self.finish_sum(collected)
     }
 
-    fn collect_terms(&mut self, e: Expr, scale: &Number, out: &mut Terms) {
+    fn collect_terms(&mut self, e: Expr, scale: &Total, out: &mut Terms) {
         if let Node::Sum(parts) = self.node(e) {
             for i in 0..parts.len() {
                 let part = self.parts(e)[i];
@@ -53,18 +56,17 @@ impl Pool {
         }
     }
 
-    fn collect_term(&mut self, e: Expr, scale: &Number, out: &mut Terms) {
+    fn collect_term(&mut self, e: Expr, scale: &Total, out: &mut Terms) {
         match self.node(e) {
             Node::Number(n) => {
-                let n = scale * n;
-                out.constant = Some(match &out.constant {
-                    Some(constant) => constant + &n,
-                    None => n,
-                });
+                let mut n = Total::from(n);
+                n.multiply(scale);
+                out.constant.add(&n);
             }
             Node::Product(factors) => match self.as_number(factors[0]) {
                 Some(coefficient) => {
-                    let coefficient = scale * coefficient;
+                    let mut coefficient = Total::from(coefficient);
+                    coefficient.multiply(scale);
                     out.terms.push((self.product_tail(e), coefficient));
                 }
                 None => out.terms.push((e, scale.clone())),
@@ -74,26 +76,30 @@ impl Pool {
     }
 
     fn finish_sum(&mut self, mut collected: Terms) -> Expr {
+        let mut like = Vec::new();
         loop {
-            if merge_like(&mut collected.terms).any(|gone| self.is_singular(gone)) {
+            like.clear();
+            merge_like(&mut collected.terms, &mut like);
+            if like.iter().any(|(rest, c)| c.is_zero() && self.is_singular(*rest)) {
                 return self.undefined();
             }
             // Collecting can leave ±1 times a sum, to be flattened. The youngest handle first
             // makes the outcome independent of the order of the terms.
-            let flat = collected.terms.iter().rposition(|(rest, c)| {
+            let flat = like.iter().rfind(|(rest, c)| {
                 (c.is_one() || c.is_minus_one()) && matches!(self.node(*rest), Node::Sum(_))
             });
-            let Some(i) = flat else { break };
-            let (sum, c) = collected.terms.remove(i);
-            self.collect_terms(sum, &c, &mut collected);
+            let Some((sum, c)) = flat else { break };
+            collected.terms.retain(|(rest, _)| rest != sum);
+            self.collect_terms(*sum, &Total::from(c), &mut collected);
         }
-        let Terms { constant, mut terms } = collected;
-        terms.sort_unstable_by(|a, b| self.compare(a.0, b.0));
-        let mut parts: Vec<Expr> = Vec::with_capacity(terms.len() + 1);
-        for (rest, c) in terms {
+        like.retain(|(_, c)| !c.is_zero());
+        like.sort_unstable_by(|a, b| self.compare(a.0, b.0));
+        let mut parts: Vec<Expr> = Vec::with_capacity(like.len() + 1);
+        for (rest, c) in like {
             parts.push(self.scaled(rest, &c));
         }
-        if let Some(constant) = constant.filter(|c| !c.is_zero()) {
+        let constant = collected.constant.round();
+        if !constant.is_zero() {
             parts.push(self.number(constant));
         }
         match *parts {
@@ -165,21 +171,16 @@ impl Pool {
     }
 }
 
-/// Adds up the coefficients of equal rests, leaving `terms` sorted by handle; gives the rests
-/// that cancelled.
-fn merge_like(terms: &mut Vec<(Expr, Number)>) -> impl Iterator<Item = Expr> {
+/// Adds up the coefficients of equal rests, also those that cancel, sorted by handle.
+fn merge_like(terms: &mut [(Expr, Total)], like: &mut Vec<(Expr, Number)>) {
     terms.sort_unstable_by_key(|t| t.0);
-    terms.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 = &kept.1 + &next.1;
+    for group in terms.chunk_by(|a, b| a.0 == b.0) {
+        let mut total = group[0].1.clone();
+        for (_, c) in &group[1..] {
+            total.add(c);
         }
-        same
-    });
-    let cancelled: Vec<Expr> =
-        terms.iter().filter(|(_, c)| c.is_zero()).map(|&(rest, _)| rest).collect();
-    terms.retain(|(_, c)| !c.is_zero());
-    cancelled.into_iter()
+        like.push((group[0].0, total.round()));
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use build::Builder;
 
 /// Expressions compiled for fast repeated evaluation.
 ///
-/// Shared subexpressions are computed once, integer and half-integer powers are products and
+/// Shared subexpressions are computed once, constant ones not at all, integer and half-integer powers are products and
 /// roots, and registers are reused as soon as their value is dead. There is no fused
 /// multiply-add and no platform function, so the same expressions give the same bits
 /// everywhere, those of [`Pool::eval`]. Both branches of a conditional are computed.
@@ -96,34 +96,9 @@ impl Tape {
         r[..n_constants].copy_from_slice(&self.constants);
         r[n_constants..n_constants + self.n_inputs].copy_from_slice(&inputs[..self.n_inputs]);
         for i in &self.code {
-            let a = r[i.a as usize];
-            let b = r[i.b as usize];
-            r[i.target as usize] = match i.op {
-                Op::Add => a + b,
-                Op::Sub => a - b,
-                Op::Mul => a * b,
-                Op::Div => a / b,
-                Op::Neg => -a,
-                Op::Sqrt => a.sqrt(),
-                // Not `mul_add`: its bits differ between machines with and without it.
-                Op::MulAdd => a * b + r[i.c as usize],
-                Op::MulSub => a * b - r[i.c as usize],
-                Op::SubMul => r[i.c as usize] - a * b,
-                Op::Pow => libm::pow(a, b),
-                Op::Min => numeric::min(a, b),
-                Op::Max => numeric::max(a, b),
-                Op::Atan2 => libm::atan2(a, b),
-                Op::Less => f64::from(u8::from(a < b)),
-                Op::LessEqual => f64::from(u8::from(a <= b)),
-                Op::Select => {
-                    if a == 0.0 {
-                        r[i.c as usize]
-                    } else {
-                        b
-                    }
-                }
-                Op::Function(func) => numeric::unary(func, a),
-            };
+            let (a, b) = (r[i.a as usize], r[i.b as usize]);
+            let value = i.op.value(a, b, || r[i.c as usize]);
+            r[i.target as usize] = value;
         }
         for (output, &register) in outputs[..self.outputs.len()].iter_mut().zip(&self.outputs) {
             *output = r[register as usize];
@@ -165,6 +140,37 @@ impl Tape {
 }
 
 impl Op {
+    /// What the operation computes; few need c.
+    #[inline]
+    fn value(self, a: f64, b: f64, c: impl FnOnce() -> f64) -> f64 {
+        match self {
+            Self::Add => a + b,
+            Self::Sub => a - b,
+            Self::Mul => a * b,
+            Self::Div => a / b,
+            Self::Neg => -a,
+            Self::Sqrt => a.sqrt(),
+            // Not `mul_add`: its bits differ between machines with and without it.
+            Self::MulAdd => a * b + c(),
+            Self::MulSub => a * b - c(),
+            Self::SubMul => c() - a * b,
+            Self::Pow => libm::pow(a, b),
+            Self::Min => numeric::min(a, b),
+            Self::Max => numeric::max(a, b),
+            Self::Atan2 => libm::atan2(a, b),
+            Self::Less => f64::from(u8::from(a < b)),
+            Self::LessEqual => f64::from(u8::from(a <= b)),
+            Self::Select => {
+                if a == 0.0 {
+                    c()
+                } else {
+                    b
+                }
+            }
+            Self::Function(func) => numeric::unary(func, a),
+        }
+    }
+
     fn n_arguments(self) -> usize {
         match self {
             Self::Neg | Self::Sqrt | Self::Function(_) => 1,
@@ -242,6 +248,15 @@ mod tests {
         let (_, _, tape) = compile("sin(x + y)^2 + 3*sin(x + y) + x*y*2 + cos(x*y)", &["x", "y"]);
         // x+y, sin, ^2, *3, +, x*y, *2, +, cos, +
         assert_eq!(tape.n_operations(), 10);
+    }
+
+    #[test]
+    fn constant_parts_are_computed_beforehand() {
+        let (_, _, tape) = compile("x*sqrt(2)*log(10) + sin(1)", &["x"]);
+        assert_eq!(tape.n_operations(), 3);
+        let (pool, e, tape) = compile("exp(sqrt(2)/3) - max(pi, e)", &[]);
+        assert_eq!(tape.n_operations(), 0);
+        assert_eq!(Some(tape.values(&[])[0]), pool.as_f64(e));
     }
 
     #[test]

@@ -1,1 +1,41 @@
-//! Placeholder.
+//! Gelenk: multibody dynamics. One model file, four engines that check each other.
+//!
+//! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names, [`recording`] keeps the run in an
+//! open, crash-safe file with a [`Certificate`] that a re-run can check, [`export`] gives tables, [`film`] and
+//! [`plot`] give pictures.
+
+pub mod certificate;
+pub mod converge;
+pub mod embed;
+pub mod export;
+pub mod film;
+pub mod hash;
+pub mod plot;
+pub mod recording;
+pub mod report;
+pub mod settings;
+pub mod simulate;
+pub mod start;
+mod svg;
+pub mod thin;
+
+pub use certificate::Certificate;
+pub use gelenk_expr::nearest;
+pub use gelenk_model as model;
+pub use gelenk_scenes as scenes;
+pub use recording::{Recorder, Recording, RecordingError};
+pub use settings::{SettingsError, check_settings};
+pub use simulate::{Both, ENGINES, SimulateError, simulate};
+
+/// The version of this library.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The value of an expression without names, such as `1/240` or `2*pi`; else what is wrong with it.
+pub fn constant(text: &str) -> Result<f64, String> {
+    let mut pool = gelenk_expr::Pool::new();
+    let expr = pool.parse(text).map_err(|error| match error.help {
+        Some(help) => format!("{}; {help}", error.message),
+        None => error.message,
+    })?;
+    pool.as_f64(expr).ok_or_else(|| "it must be a number".to_owned())
+}

@@ -1,1 +1,29 @@
-//! Placeholder.
+//! The impulse engine of Gelenk: forces replaced by impulses, joints closed to a tolerance at every step.
+//!
+//! [`run`] runs a model and tells an observer; [`Simulation`] is the same step by step; [`step`] is one step alone.
+//! The equations are in the crate's README.
+
+pub mod compose;
+pub mod error;
+mod explain;
+pub mod flight;
+mod kick;
+pub mod method;
+mod parts;
+pub mod rows;
+mod run;
+pub mod scratch;
+pub mod simulation;
+mod small;
+pub mod solver;
+mod step;
+
+pub use compose::Order;
+pub use error::StepError;
+pub use explain::Failure;
+pub use method::{BadSetting, Method, SolverKind};
+pub use parts::MAX_HALVINGS;
+pub use run::run;
+pub use scratch::Scratch;
+pub use simulation::Simulation;
+pub use step::{StepReport, step};

@@ -2,6 +2,7 @@
 
 use gelenk_expr::Expr;
 
+use crate::contact::BodyContact;
 use crate::math::{Mat3, Quat, Vec3};
 use crate::state::{Pose, State, Twist};
 
@@ -60,6 +61,10 @@ pub struct Body {
     pub symbolic: Option<SymbolicInertia>,
     /// Shapes for looks and contact, in the file frame.
     pub shapes: Vec<crate::shape::Shape>,
+    /// How it takes part in contact.
+    pub contact: BodyContact,
+    /// Colour for viewers, red, green, blue from 0 to 1.
+    pub color: Option<[f64; 3]>,
 }
 
 /// Mass properties as expressions over the model's parameters, in the file frame.

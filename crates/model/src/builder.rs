@@ -2,12 +2,15 @@
 
 use gelenk_expr::Pool;
 
-use crate::body::{Body, BodyId, BodyKind};
+use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
+use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
-use crate::joint::{Joint, JointFrame, JointId, JointKind, MAX_COORDINATES};
+use crate::joint::{
+    CoordinateKind, Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES,
+};
 use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
 use crate::model::{Marker, Model, Parameter};
-use crate::rows::{CoordinateTie, RowBlock, RowKind};
+use crate::rows::{CoordinateTie, RowBlock, RowKind, unwrap_angle};
 use crate::settings::RunSettings;
 use crate::signal::{BodyVector, Signals};
 use crate::state::{Pose, State};
@@ -81,6 +84,8 @@ impl Builder {
             frame_rot: Quat::identity(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         let start = State {
             t: 0.0,
@@ -93,6 +98,7 @@ impl Builder {
         };
         let model = Model {
             name: name.to_owned(),
+            description: String::new(),
             gravity: Vec3::new(0.0, 0.0, -9.81),
             bodies: vec![world],
             joints: Vec::new(),
@@ -102,6 +108,7 @@ impl Builder {
             signals: Signals::default(),
             parameters: Vec::new(),
             pool: Pool::default(),
+            contact: ContactSettings::default(),
             run: RunSettings::default(),
             start,
         };
@@ -140,6 +147,8 @@ impl Builder {
             frame_rot: principal.inverse(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         self.push(
             body,
@@ -171,6 +180,8 @@ impl Builder {
             frame_rot: Quat::identity(),
             symbolic: None,
             shapes: Vec::new(),
+            contact: BodyContact::default(),
+            color: None,
         };
         self.push(body, position, Quat::identity(), velocity, Vec3::zeros())
     }
@@ -184,6 +195,71 @@ impl Builder {
         start.s_dot.push(s_dot);
         start.omega.push(omega);
         id
+    }
+
+    /// Lets a body begin elsewhere than where it was put, in its file frame; what is `None` stays. Joints keep their
+    /// places on the bodies. Call [`follow_coordinates`](Builder::follow_coordinates) at the end.
+    pub fn begin_at(
+        &mut self,
+        body: BodyId,
+        position: Option<Vec3>,
+        rotation: Option<Quat>,
+        velocity: Option<Vec3>,
+        angular_velocity: Option<Vec3>,
+    ) {
+        let i = body.index();
+        let about = &self.model.bodies[i];
+        let start = &mut self.model.start;
+        let (origin, rot, omega) = (about.frame_origin, start.rot[i], start.omega[i]);
+        let old_position = start.s[i] + rot * origin;
+        let old_velocity = start.s_dot[i] + omega.cross(&(rot * origin));
+        let rot = rotation.map_or(rot, |rotation| rotation * about.frame_rot.inverse());
+        let omega = angular_velocity.unwrap_or(omega);
+        let lever = rot * origin;
+        start.rot[i] = rot;
+        start.omega[i] = omega;
+        start.s[i] = position.unwrap_or(old_position) - lever;
+        start.s_dot[i] = velocity.unwrap_or(old_velocity) - omega.cross(&lever);
+    }
+
+    /// Takes joint coordinates at the start from the postures of the bodies, each with the full turns it had.
+    pub fn follow_coordinates(&mut self) {
+        let model = &mut self.model;
+        for joint in &model.joints {
+            let [a, b] = joint.bodies.map(|id| model.start.pose(id));
+            let equations = joint.kind.equations();
+            let mut q = [0.0; MAX_COORDINATES];
+            equations.coordinate(&a, &b, &mut q);
+            for (which, coordinate) in equations.coordinates().iter().enumerate() {
+                let slot = &mut model.start.coordinate[joint.first_coordinate + which];
+                *slot = match coordinate.kind {
+                    CoordinateKind::Angle => unwrap_angle(q[which], *slot),
+                    CoordinateKind::Length => q[which],
+                };
+            }
+        }
+    }
+
+    /// Sets what the model is, for people.
+    pub fn description(&mut self, description: &str) {
+        description.clone_into(&mut self.model.description);
+    }
+
+    /// Sets materials and collision filters.
+    pub fn contact(&mut self, contact: ContactSettings) {
+        self.model.contact = contact;
+    }
+
+    /// Sets how a body takes part in contact, and its colour.
+    pub fn body_contact(&mut self, body: BodyId, contact: BodyContact, color: Option<[f64; 3]>) {
+        let body = &mut self.model.bodies[body.index()];
+        body.contact = contact;
+        body.color = color;
+    }
+
+    /// Gives a body its mass properties with parameters as symbols.
+    pub fn symbolic(&mut self, body: BodyId, symbolic: SymbolicInertia) {
+        self.model.bodies[body.index()].symbolic = Some(symbolic);
     }
 
     /// Gives a body its shapes (looks and contact; mass and inertia are already in).
@@ -264,13 +340,24 @@ impl Builder {
             kind,
             tolerance,
             first_coordinate,
+            properties: JointProperties::default(),
         });
         self.rows(name, RowKind::Joint(id), bodies.to_vec(), n_rows, tolerance);
         id
     }
 
+    /// Sets end stops, friction and strength of a joint.
+    pub fn joint_properties(&mut self, joint: JointId, properties: JointProperties) {
+        self.model.joints[joint.index()].properties = properties;
+    }
+
     /// Adds a condition on joint coordinates.
     pub fn tie(&mut self, name: &str, tie: CoordinateTie) {
+        self.tie_within(name, tie, None);
+    }
+
+    /// Adds a condition on joint coordinates with a tolerance of its own, rad or m.
+    pub fn tie_within(&mut self, name: &str, tie: CoordinateTie, tolerance: Option<f64>) {
         let mut bodies = Vec::new();
         for (joint, _, _) in &tie.terms {
             for body in self.model.joints[joint.index()].bodies {
@@ -279,7 +366,7 @@ impl Builder {
                 }
             }
         }
-        self.rows(name, RowKind::Tie(tie), bodies, 1, None);
+        self.rows(name, RowKind::Tie(tie), bodies, 1, tolerance);
     }
 
     /// Adds an equation.

@@ -3,6 +3,7 @@
 use gelenk_expr::{Expr, Pool};
 
 use crate::body::{Body, BodyId};
+use crate::contact::ContactSettings;
 use crate::force::{Force, ForceContext};
 use crate::joint::{Joint, JointId};
 use crate::math::Vec3;
@@ -16,6 +17,8 @@ use crate::state::{Pose, State, Twist};
 pub struct Model {
     /// Name from `[model]`.
     pub name: String,
+    /// What it is, for people.
+    pub description: String,
     /// Gravity, m/s².
     pub gravity: Vec3,
     /// Bodies and point masses; index 0 is the world.
@@ -34,6 +37,8 @@ pub struct Model {
     pub parameters: Vec<Parameter>,
     /// The expressions of the model.
     pub pool: Pool,
+    /// Materials and who may touch whom.
+    pub contact: ContactSettings,
     /// How the file wants to be run.
     pub run: RunSettings,
     /// The state at the start, as the file gives it.
@@ -49,6 +54,16 @@ pub struct Parameter {
     pub symbol: Expr,
     /// Its value.
     pub value: f64,
+    /// Its definition over other parameters; `None` for a plain number.
+    pub definition: Option<Expr>,
+    /// Its unit, for people.
+    pub unit: Option<String>,
+    /// What it is, for people.
+    pub description: Option<String>,
+    /// Smallest sensible value.
+    pub min: Option<f64>,
+    /// Largest sensible value.
+    pub max: Option<f64>,
 }
 
 /// A named body-fixed point.

@@ -1,7 +1,12 @@
 //! How a model wants to be run.
 
+use serde::{Deserialize, Serialize};
+
 /// Settings of `[run]`; the command line may change each.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Recordings carry them as JSON; a setting that an older recording lacks has its default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunSettings {
     /// Engine: `impulse`.
     pub engine: String,
@@ -46,7 +51,8 @@ impl Default for RunSettings {
 }
 
 /// How a free body's rotation is advanced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Flight {
     /// The exact torque-free solution.
     Exact,

@@ -1,1 +1,46 @@
-//! Placeholder.
+//! The gallery: named models, embedded in the program, for tests, benches, examples and the curious.
+
+/// A model of the gallery.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    /// The name to run it by: `gelenk run eight-loop`.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub summary: &'static str,
+    /// The model file.
+    pub text: &'static str,
+}
+
+macro_rules! scenes {
+    ($($name:literal: $summary:literal;)*) => {
+        /// All scenes, simple ones first.
+        pub const SCENES: &[Scene] = &[
+            $(Scene {
+                name: $name,
+                summary: $summary,
+                text: include_str!(concat!("../models/", $name, ".toml")),
+            },)*
+        ];
+    };
+}
+
+scenes! {
+    "pendulum": "point mass on a 1 m thread, 10 degrees: table 9.1 of the paper";
+    "spherical-pendulum": "point mass on a thread with a sideways push";
+    "double-pendulum": "two bars on hinges, chaotic";
+    "spring-oscillator": "mass on a spring, y = cos t: table 10.1 of the paper";
+    "eight-loop": "closed chain of eight rods, regular start: for accuracy work";
+    "eight-loop-flat": "the paper's 8-loop, starting in a singular position";
+    "heavy-top": "spinning disc on an axle: precession and nutation";
+    "dzhanibekov-nut": "free body spinning about its middle axis: it flips";
+    "four-bar": "crank and rocker: a loop of four hinges, three rows redundant";
+    "slider-crank": "crank, connecting rod and piston";
+    "chain-100": "hanging chain of 100 links (any number: --set n=1000)";
+    "cuboid": "eight point masses, 28 rods, rank 18";
+    "free-body": "a thrown, tumbling box: the Newton-Euler equations";
+}
+
+/// The scene of that name.
+pub fn scene(name: &str) -> Option<&'static Scene> {
+    SCENES.iter().find(|scene| scene.name == name)
+}

@@ -83,6 +83,10 @@ impl<'a> Builder<'a> {
         if op.is_commutative() && all[1] < all[0] {
             all.swap(0, 1);
         }
+        if let [Value::Constant(a), Value::Constant(b), Value::Constant(c)] = all {
+            let [a, b, c] = [a, b, c].map(|i| self.result.constants[i as usize]);
+            return self.constant(op.value(a, b, || c));
+        }
         let operation = Operation { op, args: all };
         let operations = &mut self.result.operations;
         *self.known.entry(operation).or_insert_with(|| {

@@ -48,6 +48,11 @@ impl Distance {
         self.length
     }
 
+    /// The ends in the principal frames of a and b, m.
+    pub fn points(&self) -> [Vec3; 2] {
+        [self.ends.r_a_body, self.ends.r_b_body]
+    }
+
     #[inline]
     pub(super) fn ends(&self, a: &Pose, b: &Pose) -> Ends {
         let (r_a, r_b) = (a.rot * self.ends.r_a_body, b.rot * self.ends.r_b_body);

@@ -162,6 +162,34 @@ pub struct Joint {
     pub tolerance: Option<f64>,
     /// Index of its first coordinate in [`State::coordinate`](crate::State::coordinate).
     pub first_coordinate: usize,
+    /// End stops, friction and strength.
+    pub properties: JointProperties,
+}
+
+/// What a joint has besides its equations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JointProperties {
+    /// End stops.
+    pub limits: Vec<Limit>,
+    /// Largest dry friction of each coordinate, N m or N; empty for none. (coordinates)
+    pub friction: Vec<f64>,
+    /// The force at which it breaks, N.
+    pub break_force: Option<f64>,
+    /// The torque at which it breaks, N m.
+    pub break_torque: Option<f64>,
+}
+
+/// End stops of a joint coordinate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// Which coordinate.
+    pub which: usize,
+    /// Smallest value, rad or m; −∞ for none.
+    pub min: f64,
+    /// Largest value, rad or m; ∞ for none.
+    pub max: f64,
+    /// Restitution ε of the stop: 0 plastic, 1 elastic.
+    pub restitution: f64,
 }
 
 /// Every joint type.

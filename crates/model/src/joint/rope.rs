@@ -29,6 +29,11 @@ impl Rope {
     pub fn length(&self) -> f64 {
         self.rod.length()
     }
+
+    /// The ends in the principal frames of a and b, m.
+    pub fn points(&self) -> [Vec3; 2] {
+        self.rod.points()
+    }
 }
 
 impl JointEquations for Rope {

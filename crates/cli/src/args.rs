@@ -1,0 +1,356 @@
+//! The command line: what can be asked, and the help that teaches it.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use crate::parse::{
+    Times, assignment, frames, levels, limit, not_negative, order, positive, times,
+};
+
+/// Multibody dynamics: describe a mechanism in one file and see how it moves.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gelenk",
+    version,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "\
+Start here:
+  gelenk run pendulum                 simulate a model of the gallery and sum up
+  gelenk models                       what the gallery has
+  gelenk models pendulum > my.toml    start a model of your own
+  gelenk check my.toml                degrees of freedom, redundant conditions, faults
+  gelenk run my.toml                  run it
+
+A MODEL is a name from the gallery, the path of a .toml file, or - for standard input.
+Lengths are in m, masses in kg, times in s, angles in rad.
+
+Exit codes: 0 done; 1 the answer is no; 2 bad usage, model or limit; 3 the computation failed, what was
+reached is saved; 4 reading or writing failed; 130 stopped by Ctrl-C, what was reached is saved."
+)]
+pub(crate) struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print one JSON object on standard output and nothing else there
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// No progress bar and no summary; errors and warnings only
+    #[arg(long, short, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Colours: in terminals (auto; NO_COLOR is respected), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
+    pub(crate) color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Simulate a model: summary, recording, film strip
+    Run(Box<RunArgs>),
+    /// Count degrees of freedom; find redundant conditions and faults
+    Check(CheckArgs),
+    /// Make start positions and velocities fit the joints
+    Assemble(AssembleArgs),
+    /// List the gallery, or print one of its models
+    Models(ModelsArgs),
+    /// Halve the step again and again; measure the order and the cost of accuracy
+    Converge(Box<ConvergeArgs>),
+    /// Run a recording again and compare bit by bit
+    Verify(VerifyArgs),
+    /// Turn a recording into CSV, Parquet or a film strip
+    Export(ExportArgs),
+    /// Print the JSON Schema of model files, for editors
+    Schema,
+    /// Print completions for a shell
+    #[command(after_help = "\
+Examples:
+  gelenk completions bash > ~/.local/share/bash-completion/completions/gelenk
+  gelenk completions zsh > ~/.zfunc/_gelenk
+  gelenk completions fish > ~/.config/fish/completions/gelenk.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+impl Command {
+    /// The word that calls it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Command::Run(_) => "run",
+            Command::Check(_) => "check",
+            Command::Assemble(_) => "assemble",
+            Command::Models(_) => "models",
+            Command::Converge(_) => "converge",
+            Command::Verify(_) => "verify",
+            Command::Export(_) => "export",
+            Command::Schema => "schema",
+            Command::Completions { .. } => "completions",
+        }
+    }
+}
+
+/// Which model, and how it is read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// Name from the gallery, path of a .toml file, or - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: String,
+    /// Give a parameter of the model another value, in the parameter's unit; may be an expression [repeatable]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, help_heading = "Model")]
+    pub(crate) set: Vec<(String, String)>,
+    /// Lift a limit on the model's size: file (bytes), bodies, elements, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit, help_heading = "Model")]
+    pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// Settings that replace those of the model's `[run]`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SettingArgs {
+    /// Engine: impulse
+    #[arg(long, value_name = "NAME", help_heading = "Method")]
+    pub(crate) engine: Option<String>,
+    /// Simulated time, s
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, help_heading = "Method")]
+    pub(crate) duration: Option<f64>,
+    /// Time step, s; may be an expression such as 1/240
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) step: Option<f64>,
+    /// Order of the method: 2, 4, 6 or 8
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = order, help_heading = "Method")]
+    pub(crate) order: Option<u32>,
+    /// Solver of the impulse engine, by name: iterative
+    #[arg(long, value_name = "NAME", help_heading = "Method")]
+    pub(crate) solver: Option<String>,
+    /// Largest gap of a joint, m (of angles, rad)
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) tolerance: Option<f64>,
+    /// Largest velocity error of a joint, m/s (of angles, rad/s)
+    #[arg(long, value_name = "M/S", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) velocity_tolerance: Option<f64>,
+    /// Rotation of free bodies: exact, or taylor:N for a Taylor series of order N
+    #[arg(long, value_name = "HOW", value_parser = crate::parse::flight, help_heading = "Method")]
+    pub(crate) flight: Option<gelenk::model::Flight>,
+    /// Leave velocities at the end of a step as they are (positions do not depend on it)
+    #[arg(long, help_heading = "Method")]
+    pub(crate) no_velocity_correction: bool,
+}
+
+/// `gelenk run`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk run eight-loop
+  gelenk run my.toml --duration 5 --step 1/500 --tolerance 1e-10
+  gelenk run chain-100 --set n=1000 --no-record
+  gelenk run pendulum --at 0.5,1,2 --json
+  gelenk run pendulum --at 0:2:0.1 --json        every 0.1 s from 0 to 2 s
+  gelenk run four-bar --output four-bar.mcap --film four-bar.svg
+
+Ctrl-C stops the run and finishes the recording with what was reached; a second Ctrl-C quits at once.
+A recording opens in Foxglove and Rerun; gelenk verify proves it, gelenk export turns it into tables.")]
+pub(crate) struct RunArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Settings
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Seconds between recorded samples; 0 records every step [default: the model's, or every step]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, help_heading = "Output")]
+    pub(crate) sample: Option<f64>,
+    /// Times at which the exact state is wanted, s: 1,2,5 or FROM:TO:EVERY [in `samples` of --json]
+    #[arg(long, value_name = "S,...", allow_negative_numbers = true, value_parser = times, help_heading = "Output")]
+    pub(crate) at: Vec<Times>,
+    /// Recording to write [default: MODELNAME.mcap in this folder; with --json none]
+    #[arg(long, short, value_name = "FILE.mcap", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write no recording
+    #[arg(long, conflicts_with = "output", help_heading = "Output")]
+    pub(crate) no_record: bool,
+    /// Film strip to draw: instants of the run in one picture
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) film: Option<PathBuf>,
+    /// Its look
+    #[command(flatten)]
+    pub(crate) strip: FilmArgs,
+}
+
+/// How a film strip looks.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FilmArgs {
+    /// How many instants the film strip shows
+    #[arg(long, value_name = "N", default_value = "12", value_parser = frames, requires = "film", help_heading = "Film strip")]
+    pub(crate) frames: usize,
+    /// Instants over each other (overlaid) or next to each other (side-by-side)
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "overlaid",
+        hide_possible_values = true,
+        requires = "film",
+        help_heading = "Film strip"
+    )]
+    pub(crate) layout: Layout,
+}
+
+impl FilmArgs {
+    /// What the library calls it.
+    pub(crate) fn options(&self) -> gelenk::film::FilmOptions {
+        gelenk::film::FilmOptions {
+            frames: self.frames,
+            layout: match self.layout {
+                Layout::Overlaid => gelenk::film::Layout::Overlaid,
+                Layout::SideBySide => gelenk::film::Layout::SideBySide,
+            },
+            ..gelenk::film::FilmOptions::default()
+        }
+    }
+}
+
+/// How the instants of a film strip are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    Overlaid,
+    SideBySide,
+}
+
+/// `gelenk check`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk check four-bar
+  gelenk check my.toml --json
+
+Ends with 1 if the model cannot run as it is: conditions that contradict each other, joints that are open.
+Redundant conditions are no fault; they are named, with whether they are redundant always or in this pose only.")]
+pub(crate) struct CheckArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+/// `gelenk assemble`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk assemble my.toml                         what would move, and by how much
+  gelenk assemble my.toml --output fixed.toml     the same model with start values that fit
+  gelenk run fixed.toml
+
+Ends with 1 if the joints cannot be closed, with the joint and its gap.")]
+pub(crate) struct AssembleArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Write the model with its consistent start values to this file
+    #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Largest gap to leave, m (of angles, rad) [default: the model's tolerance]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) tolerance: Option<f64>,
+}
+
+/// `gelenk models`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk models
+  gelenk models pendulum > my.toml")]
+pub(crate) struct ModelsArgs {
+    /// Print this model's file
+    pub(crate) name: Option<String>,
+}
+
+/// `gelenk converge`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk converge pendulum
+  gelenk converge eight-loop --duration 0.5 --order 4 --plot orders.svg
+  gelenk converge double-pendulum --quantity position,energy --levels 6
+
+The study runs h, h/2, h/4, ... and a much finer reference, with a tolerance so tight that joint gaps do not spoil the
+result. Chaotic models need a short --duration; beyond it no method has an order.")]
+pub(crate) struct ConvergeArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Settings; --step is the coarsest step
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// How many step sizes, each half the one before
+    #[arg(long, value_name = "N", default_value = "5", allow_negative_numbers = true, value_parser = levels)]
+    pub(crate) levels: usize,
+    /// What to measure: position, rotation, velocity, energy, or one body's by name (position.bob) [default: all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) quantity: Vec<String>,
+    /// Log-log plot of error against step and against cost
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// `gelenk verify`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk run four-bar && gelenk verify four-bar.mcap
+
+The recording holds the model, the settings and a certificate. The run is done again and every recorded byte compared:
+0 if all agree, 1 if anything differs, with the first difference.")]
+pub(crate) struct VerifyArgs {
+    /// Recording
+    #[arg(value_name = "FILE.mcap", value_hint = ValueHint::FilePath)]
+    pub(crate) recording: PathBuf,
+    /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
+    pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// `gelenk export`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk export four-bar.mcap --csv four-bar.csv
+  gelenk export four-bar.mcap --parquet four-bar.parquet --film four-bar.svg
+  gelenk export four-bar.mcap --csv - | head")]
+#[command(group = ArgGroup::new("formats").required(true).multiple(true))]
+pub(crate) struct ExportArgs {
+    /// Recording
+    #[arg(value_name = "FILE.mcap", value_hint = ValueHint::FilePath)]
+    pub(crate) recording: PathBuf,
+    /// Table of all samples, one line a sample; - for standard output
+    #[arg(long, value_name = "FILE.csv", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) csv: Option<PathBuf>,
+    /// The same table as Parquet
+    #[arg(long, value_name = "FILE.parquet", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) parquet: Option<PathBuf>,
+    /// Film strip: instants of the run in one picture
+    #[arg(long, value_name = "FILE.svg", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) film: Option<PathBuf>,
+    /// The film strip's look
+    #[command(flatten)]
+    pub(crate) strip: FilmArgs,
+    /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
+    pub(crate) limit: Vec<(String, u64)>,
+}

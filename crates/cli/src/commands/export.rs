@@ -1,0 +1,110 @@
+//! `gelenk export`: a recording as tables and pictures.
+
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use gelenk::export::{ExportError, write_csv, write_parquet};
+use gelenk::film::film_strip;
+use gelenk::thin::Thinned;
+use gelenk::{Recording, RecordingError};
+use serde_json::{Map, Value, json};
+
+use super::run::MOST_FRAMES;
+use crate::answer::{Answer, Exit, Failure};
+use crate::args::ExportArgs;
+use crate::text::counted;
+use crate::{Manner, files, show, source};
+
+pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> {
+    let path = &args.recording;
+    files::must_exist(path, "recording")?;
+    let outputs = [&args.csv, &args.parquet, &args.film];
+    for output in outputs.into_iter().flatten().filter(|output| !is_stdout(output)) {
+        files::check_place(output, &path.display().to_string())?;
+    }
+    let to_stdout = args.csv.as_deref().is_some_and(is_stdout);
+    if to_stdout && manner.json {
+        return Err(Failure::input("--csv - and --json both want standard output")
+            .help("write the table to a file"));
+    }
+    let mut recording = Recording::open(path).map_err(|error| reading(path, &error))?;
+    let limits = source::limits(&args.limit)?;
+    let model = source::load_recorded(recording.header(), &limits, path)
+        .map_err(|why| Failure::input(format!("`{}`: {why}", path.display())))?;
+    let mut warnings = Vec::new();
+    if recording.truncated() {
+        let warning =
+            format!("the recording is {}: what is there is exported", recording.integrity());
+        if manner.talks() {
+            show::warning(&warning);
+        }
+        warnings.push(warning);
+    }
+    let mut written = Map::new();
+    let mut text = String::new();
+    let mut tell = |format: &str, output: &Path| {
+        let _ = writeln!(text, "{format}: {}", output.display());
+        written.insert(format.to_owned(), output.display().to_string().into());
+    };
+    if let Some(output) = &args.csv {
+        let samples = recording.samples();
+        if is_stdout(output) {
+            quiet_pipe(write_csv(&model, samples, std::io::stdout().lock()))
+                .map_err(|error| writing(output, &error))?;
+        } else {
+            let fill = |file: &mut _| write_csv(&model, samples, file).map(drop);
+            files::write_with(output, fill, |error| writing(output, &error))?;
+            tell("csv", output);
+        }
+    }
+    if let Some(output) = &args.parquet {
+        let samples = recording.samples();
+        let fill = |file: &mut _| write_parquet(&model, samples, file).map(drop);
+        files::write_with(output, fill, |error| writing(output, &error))?;
+        tell("parquet", output);
+    }
+    if let Some(output) = &args.film {
+        let mut film = Thinned::new(MOST_FRAMES);
+        for sample in recording.samples() {
+            film.push(&sample.map_err(|error| reading(path, &error))?.state);
+        }
+        let svg = film_strip(&model, &film.into_states(), &args.strip.options());
+        files::write(output, svg.as_bytes())?;
+        tell("film", output);
+    }
+    let samples = recording.n_samples();
+    let _ = writeln!(text, "{} of `{}`", counted(samples, "sample", "samples"), model.name);
+    let json = json!({
+        "recording": path.display().to_string(),
+        "model": model.name,
+        "samples": samples,
+        "whole": !recording.truncated(),
+        "written": Value::Object(written),
+        "warnings": warnings,
+    });
+    let text = if to_stdout { String::new() } else { text };
+    Ok(Answer::done(json, text))
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// A reader that went away is no error.
+fn quiet_pipe(result: Result<u64, ExportError>) -> Result<(), ExportError> {
+    match result {
+        Err(ExportError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+fn reading(path: &Path, error: &RecordingError) -> Failure {
+    let exit = if error.is_io() { Exit::Io } else { Exit::Input };
+    Failure::new(exit, format!("`{}`: {error}", path.display()))
+}
+
+fn writing(path: &Path, error: &ExportError) -> Failure {
+    let exit = if error.is_io() { Exit::Io } else { Exit::Input };
+    Failure::new(exit, format!("`{}`: {error}", path.display()))
+}

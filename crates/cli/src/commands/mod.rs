@@ -1,0 +1,30 @@
+//! One file a command: each turns its arguments into an answer.
+
+mod assemble;
+mod check;
+mod completions;
+mod converge;
+mod export;
+mod models;
+mod run;
+mod schema;
+mod verify;
+
+use crate::Manner;
+use crate::answer::{Answer, Failure};
+use crate::args::Command;
+
+/// Does what was asked.
+pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Failure> {
+    match command {
+        Command::Run(args) => run::run(args, manner),
+        Command::Check(args) => check::run(args, manner),
+        Command::Assemble(args) => assemble::run(args, manner),
+        Command::Models(args) => models::run(args),
+        Command::Converge(args) => converge::run(args, manner),
+        Command::Verify(args) => verify::run(args, manner),
+        Command::Export(args) => export::run(args, manner),
+        Command::Schema => schema::run(),
+        Command::Completions { shell } => Ok(completions::run(*shell)),
+    }
+}

@@ -1,0 +1,139 @@
+//! `gelenk verify`: a recording run again and compared bit by bit.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+use gelenk::RecordingError;
+use gelenk::model::{Event, Observer, Sample};
+use gelenk::recording::{Header, Integrity, VerifyError, VerifyReport, verify};
+use serde_json::{Value, json};
+
+use crate::Manner;
+use crate::answer::{Answer, Exit, Failure};
+use crate::args::VerifyArgs;
+use crate::progress::Progress;
+use crate::show::{BAD, GOOD, WARN, styled, width};
+use crate::text::{bytes, wrap};
+use crate::{files, interrupt, source};
+
+pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> {
+    let path = &args.recording;
+    files::must_exist(path, "recording")?;
+    interrupt::be_graceful();
+    let limits = source::limits(&args.limit)?;
+    let load = |header: &Header| source::load_recorded(header, &limits, path);
+    let progress = RefCell::new(None);
+    let report = verify(path, &load, &|model, settings, observer| {
+        let mut progress = progress.borrow_mut();
+        let progress = progress.insert(Progress::new(&model.name, settings.duration, manner.quiet));
+        let mut watch = Watch { observer, progress };
+        let result = source::simulate(model, settings, &mut watch);
+        watch.progress.clear();
+        result.map_err(|failure| failure.message)
+    });
+    if interrupt::requested() {
+        return Err(Failure::new(Exit::Stopped, "by Ctrl-C; nothing can be said of the recording"));
+    }
+    match report {
+        Ok(report) => Ok(answer(args, &report)),
+        Err(error) => unreadable(args, &error),
+    }
+}
+
+/// Shows progress and hears Ctrl-C on behalf of the re-run.
+struct Watch<'a> {
+    observer: &'a mut dyn Observer,
+    progress: &'a mut Progress,
+}
+
+impl Observer for Watch<'_> {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        self.observer.sample(sample)
+    }
+
+    fn at(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        self.observer.at(sample)
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.observer.event(event);
+    }
+
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        self.progress.reached(t);
+        if interrupt::requested() {
+            return ControlFlow::Break(());
+        }
+        self.observer.step(t)
+    }
+}
+
+fn answer(args: &VerifyArgs, report: &VerifyReport) -> Answer {
+    let path = args.recording.display();
+    let certificate = report.recorded.as_ref().map(|c| serde_json::to_value(c).unwrap_or_default());
+    let json = json!({
+        "recording": path.to_string(),
+        "verified": report.ok,
+        "whole": report.integrity == Integrity::Complete,
+        "integrity": report.integrity.to_string(),
+        "first_difference": report.first_difference.as_ref().map(|difference| {
+            json!({ "offset": difference.offset, "what": difference.what })
+        }),
+        "same_bytes": report.same_bytes,
+        "recorded_bytes": report.recorded_bytes,
+        "recorded_version": report.recorded_version,
+        "version": report.version,
+        "state_hash": report.again.state_hash,
+        "certificate": certificate.unwrap_or(Value::Null),
+    });
+    let exit = if report.ok { Exit::Done } else { Exit::Negative };
+    Answer::done(json, text(args, report)).exit(exit)
+}
+
+fn text(args: &VerifyArgs, report: &VerifyReport) -> String {
+    let path = args.recording.display();
+    let mut out = if report.ok {
+        let how = report.recorded.as_ref().map_or_else(String::new, |c| format!(", {}", c.end));
+        format!(
+            "{} {path}: {} of `{}`{how}, the same bit by bit\n",
+            styled(GOOD, "verified"),
+            bytes(report.recorded_bytes),
+            report.again.model,
+        )
+    } else {
+        let mut out = format!("{} {path}\n", styled(BAD, "not verified"));
+        out.push_str(&wrap(&report.to_string(), 2, width()));
+        out
+    };
+    if report.version_differs() {
+        let note = format!(
+            "recorded by gelenk {}, run again by {}",
+            report.recorded_version, report.version
+        );
+        out.push_str(&format!("{}: {note}\n", styled(WARN, "note")));
+    }
+    out
+}
+
+/// A damaged recording is not verified; one that the system cannot read is an I/O error; anything else is no recording.
+fn unreadable(args: &VerifyArgs, error: &VerifyError) -> Result<Answer, Failure> {
+    let path = args.recording.display();
+    if let VerifyError::Recording(RecordingError::Damaged { offset, what }) = error {
+        let json = json!({
+            "recording": path.to_string(),
+            "verified": false,
+            "whole": false,
+            "integrity": error.to_string(),
+            "first_difference": { "offset": offset, "what": what },
+        });
+        let text = format!(
+            "{} {path}\n{}",
+            styled(BAD, "not verified"),
+            wrap(&error.to_string(), 2, width())
+        );
+        return Ok(Answer::done(json, text).exit(Exit::Negative));
+    }
+    let io = matches!(error, VerifyError::Recording(error) if error.is_io());
+    let exit = if io { Exit::Io } else { Exit::Input };
+    Err(Failure::new(exit, format!("`{path}`: {error}")))
+}

@@ -1,0 +1,58 @@
+//! A progress bar on standard error with the time left; hidden where there is no terminal.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The bar counts in these parts of the whole.
+const PARTS: u64 = 1_000_000;
+
+/// Progress of a run through simulated time.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    end: f64,
+    next: Instant,
+}
+
+impl Progress {
+    /// A bar for a run to `end` seconds; `label` stands before it.
+    pub(crate) fn new(label: &str, end: f64, quiet: bool) -> Self {
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(PARTS), target);
+        let style =
+            ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3} %  {msg}  {eta} left")
+                .unwrap_or_else(|_| ProgressStyle::default_bar())
+                .progress_chars("━╸ ");
+        bar.set_style(style);
+        bar.set_prefix(label.to_owned());
+        Progress { bar, end, next: Instant::now() }
+    }
+
+    /// Moves the bar to the time reached; cheap enough for every step.
+    pub(crate) fn reached(&mut self, t: f64) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let now = Instant::now();
+        if now < self.next {
+            return;
+        }
+        self.next = now + Duration::from_millis(50);
+        self.bar.set_message(format!("t = {t:.3} s"));
+        self.bar.set_position(part(t, self.end));
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// t / end as parts, kept within the bar.
+fn part(t: f64, end: f64) -> u64 {
+    let share = if end > 0.0 { (t / end).clamp(0.0, 1.0) } else { 1.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1,000,000")]
+    let part = (share * PARTS as f64) as u64;
+    part
+}

@@ -1,0 +1,162 @@
+//! From the MODEL of the command line to a model.
+
+use std::io::Read;
+use std::path::Path;
+
+use gelenk::SimulateError;
+use gelenk::model::{
+    Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunFailure, RunReport, RunSettings,
+    load_path, load_text,
+};
+use gelenk::recording::Header;
+
+use crate::answer::{Exit, Failure};
+use crate::args::{ModelArgs, SettingArgs};
+use crate::{Manner, show};
+
+/// What is asked of a model's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Joints must be closed: the model is going to run.
+    MustClose,
+    /// Joints may be open: the model is going to be looked at or assembled.
+    MayBeOpen,
+}
+
+/// Loads the model that the user means; warnings are shown at once, unless JSON will carry them.
+pub(crate) fn load(args: &ModelArgs, start: Start, manner: Manner) -> Result<Loaded, Failure> {
+    let options = LoadOptions {
+        overrides: args.set.clone(),
+        limits: limits(&args.limit)?,
+        allow_open: start == Start::MayBeOpen,
+        ..LoadOptions::default()
+    };
+    let loaded = find(&args.model, options)?;
+    if manner.talks() && !loaded.warnings.is_empty() {
+        show::err(loaded.render_warnings(show::color_on_stderr()).trim_end());
+    }
+    Ok(loaded)
+}
+
+fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
+    if name == "-" {
+        let text = read_standard_input(options.limits.file)?;
+        options.base_dir = Some(".".into());
+        return load_text("standard input", &text, &options).map_err(|faults| bad_model(&faults));
+    }
+    if let Some(scene) = gelenk::scenes::scene(name) {
+        return load_text(scene.name, scene.text, &options).map_err(|faults| bad_model(&faults));
+    }
+    let path = Path::new(name);
+    match path.metadata() {
+        Ok(_) => load_path(path, &options).map_err(|faults| bad_model(&faults)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_model(name)),
+        Err(error) => Err(Failure::io("read", path, &error)),
+    }
+}
+
+fn no_model(name: &str) -> Failure {
+    let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
+    if is_path {
+        return Failure::input(format!("there is no file `{name}`"))
+            .help("`gelenk models pendulum > my.toml` starts a model");
+    }
+    let failure = Failure::input(format!("`{name}` is neither a model of the gallery nor a file"));
+    let names = gelenk::scenes::SCENES.iter().map(|scene| scene.name);
+    match gelenk::nearest(name, names) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => failure.help("`gelenk models` lists the gallery"),
+    }
+}
+
+fn read_standard_input(most: u64) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::new(Exit::Io, format!("cannot read standard input: {error}")))?;
+    if bytes.len() as u64 > most {
+        let message = format!("standard input is longer than the limit of {most} bytes");
+        return Err(Failure::input(message).help("raise it with --limit file=BYTES"));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::input("standard input is not UTF-8 text"))
+}
+
+/// All faults of a model: drawn for people, listed for programs.
+fn bad_model(faults: &Diagnostics) -> Failure {
+    let n = faults.n_errors();
+    let first = faults.list.iter().find(|fault| fault.severity == gelenk::model::Severity::Error);
+    let first = first.map_or_else(String::new, ToString::to_string);
+    let message =
+        if n == 1 { first } else { format!("{n} errors in the model; the first: {first}") };
+    // The system said no: that is its fault, not the model's.
+    let unreadable =
+        faults.list.iter().any(|fault| fault.code == "unreadable-file" && fault.place.is_none());
+    let mut failure = Failure::new(if unreadable { Exit::Io } else { Exit::Input }, message);
+    failure.diagnostics = faults.to_json();
+    failure.drawn = Some(faults.render(show::color_on_stderr()));
+    failure
+}
+
+/// The limits with those of the command line.
+pub(crate) fn limits(changes: &[(String, u64)]) -> Result<Limits, Failure> {
+    let mut limits = Limits::default();
+    for (name, value) in changes {
+        limits.set(name, *value).map_err(|why| Failure::input(format!("--limit {name}: {why}")))?;
+    }
+    Ok(limits)
+}
+
+/// The warnings of a model as sentences.
+pub(crate) fn warnings(loaded: &Loaded) -> Vec<String> {
+    loaded.warnings.iter().map(ToString::to_string).collect()
+}
+
+/// The model's settings with those of the command line.
+pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
+    let mut settings = model.run.clone();
+    let SettingArgs { engine, duration, step, order, solver, tolerance, .. } = args.clone();
+    let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
+    set(&mut settings.duration, duration);
+    set(&mut settings.step, step);
+    set(&mut settings.tolerance, tolerance);
+    set(&mut settings.velocity_tolerance, args.velocity_tolerance);
+    settings.engine = engine.unwrap_or(settings.engine);
+    settings.solver = solver.unwrap_or(settings.solver);
+    settings.order = order.unwrap_or(settings.order);
+    settings.flight = args.flight.unwrap_or(settings.flight);
+    settings.velocity_correction &= !args.no_velocity_correction;
+    settings
+}
+
+/// Refuses settings that no engine can run with.
+pub(crate) fn check(settings: &RunSettings) -> Result<(), Failure> {
+    gelenk::check_settings(settings).map_err(|error| Failure::input(error.to_string()))
+}
+
+/// Runs a model; the inner result is how the run ended.
+pub(crate) fn simulate(
+    model: &Model,
+    settings: &RunSettings,
+    observer: &mut dyn Observer,
+) -> Result<Result<RunReport, RunFailure>, Failure> {
+    match gelenk::simulate(model, settings, observer) {
+        Ok(report) => Ok(Ok(report)),
+        Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
+        Err(error) => Err(Failure::input(error.to_string())),
+    }
+}
+
+/// The model of a recording; what is wrong with it in a sentence.
+pub(crate) fn load_recorded(
+    header: &Header,
+    limits: &Limits,
+    recording: &Path,
+) -> Result<Model, String> {
+    let folder = match recording.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let loaded = gelenk::embed::load_recorded(header, limits, folder);
+    loaded.map(|loaded| loaded.model).map_err(|faults| {
+        faults.list.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    })
+}

@@ -1,0 +1,169 @@
+//! The summary of a run for people: energy ledger, gaps, speed beside error, events.
+
+use std::fmt::Write;
+
+use gelenk::model::{Flight, Ledger, Model, RunReport, RunSettings};
+
+use crate::show::{BAD, BOLD, DIM, styled, width};
+use crate::text::{Align, Table, counted, grouped, sig, wrap};
+
+/// How many joints and events are listed.
+const MOST: usize = 8;
+
+/// The whole summary, without where the recording went.
+pub(crate) fn summary(
+    model: &Model,
+    settings: &RunSettings,
+    report: &RunReport,
+    wall_seconds: f64,
+) -> String {
+    let mut out = head(model, settings, report);
+    out.push_str(&energy(report));
+    out.push_str(&gaps(model, settings, report));
+    out.push_str(&speed(report, report.t - model.start.t, wall_seconds));
+    out.push_str(&events(report));
+    out
+}
+
+fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
+    let flight = match settings.flight {
+        Flight::Exact => String::new(),
+        Flight::Taylor(order) => format!(", free flight by Taylor series of order {order}"),
+    };
+    let velocities = if settings.velocity_correction { "" } else { ", velocities not corrected" };
+    let method = format!(
+        "{} engine, order {}, {} solver{flight}{velocities}; {} s in {} of {} s",
+        report.engine,
+        settings.order,
+        settings.solver,
+        sig(report.t - model.start.t, 6),
+        counted(report.steps, "step", "steps"),
+        sig(settings.step, 6),
+    );
+    format!("{}\n{}", styled(BOLD, &model.name), wrap(&method, 2, width()))
+}
+
+/// The ledger as a sum that the reader can check: the lines above the total add up to it.
+fn energy(report: &RunReport) -> String {
+    let ledger = &report.ledger;
+    let lines = [
+        ("at the start", ledger.initial, ""),
+        ("+ work of drives and forces", ledger.work, ""),
+        ("- taken by dampers", -ledger.dissipation, ""),
+        ("- lost in impacts", -ledger.impact_loss, ""),
+        ("+ error of the method", ledger.integrator_error(), ""),
+        ("= at the end", ledger.total(), "total"),
+        ("  kinetic", ledger.kinetic, "part"),
+        ("  potential", ledger.potential, "part"),
+    ];
+    let decimals = ledger_decimals(ledger);
+    let mut table = Table::new(&[Align::Left, Align::Right]);
+    for (name, value, role) in lines {
+        // No minus sign before a zero.
+        let value = if value == 0.0 { 0.0 } else { value };
+        let cells = [name.to_owned(), format!("{value:.decimals$} J")];
+        match role {
+            "total" => table.styled(BOLD, cells),
+            "part" => table.styled(DIM, cells),
+            _ => table.row(cells),
+        }
+    }
+    let errors = format!(
+        "  error of the method: mean {} J, largest {} J\n",
+        sig(report.energy_mean_abs_error, 3),
+        sig(report.energy_max_abs_error, 3),
+    );
+    format!("\n{}\n{}{errors}", styled(BOLD, "Energy"), table.render(width()))
+}
+
+/// So many decimals that the largest entry has ten digits.
+fn ledger_decimals(ledger: &Ledger) -> usize {
+    let entries =
+        [ledger.initial, ledger.kinetic, ledger.potential, ledger.work, ledger.dissipation];
+    let largest = entries.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+    let mut decimals = 9;
+    let mut bound = 10.0;
+    while largest >= bound && decimals > 0 {
+        decimals -= 1;
+        bound *= 10.0;
+    }
+    decimals
+}
+
+/// The gaps that came nearest to what is allowed.
+fn gaps(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
+    if model.rows.is_empty() {
+        return String::new();
+    }
+    let allowed = |i: usize| model.rows[i].tolerance.unwrap_or(settings.tolerance);
+    let share = |i: usize| report.worst_gaps[i] / allowed(i);
+    let mut order: Vec<usize> = (0..model.rows.len()).collect();
+    order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
+    table.styled(DIM, ["", "largest, m or rad", "allowed", "velocity error, /s"]);
+    for &i in order.iter().take(MOST) {
+        let cells = [
+            model.rows[i].name.clone(),
+            sig(report.worst_gaps[i], 3),
+            sig(allowed(i), 3),
+            sig(report.worst_velocity_errors[i], 3),
+        ];
+        if share(i) <= 1.0 { table.row(cells) } else { table.styled(BAD, cells) }
+    }
+    let more = match order.get(MOST) {
+        Some(&next) => format!(
+            "  and {} more, none above {}\n",
+            order.len() - MOST,
+            sig(report.worst_gaps[next].max(0.0), 3)
+        ),
+        None => String::new(),
+    };
+    format!("\n{}\n{}{more}", styled(BOLD, "Gaps of joints"), table.render(width()))
+}
+
+/// Speed is never told without the error it was bought with.
+fn speed(report: &RunReport, simulated: f64, wall_seconds: f64) -> String {
+    let per_second = |n: f64| if wall_seconds > 0.0 { n / wall_seconds } else { 0.0 };
+    let corrections =
+        if report.steps > 0 { report.corrections as f64 / report.steps as f64 } else { 0.0 };
+    let text = format!(
+        "{} x real time at a mean energy error of {} J: {} s on the clock, {} steps/s, {} corrections a step",
+        sig(per_second(simulated), 3),
+        sig(report.energy_mean_abs_error, 3),
+        sig(wall_seconds, 3),
+        rounded(per_second(report.steps as f64)),
+        sig(corrections, 3),
+    );
+    format!("\n{}\n{}", styled(BOLD, "Speed"), wrap(&text, 2, width()))
+}
+
+/// A rate with three digits, grouped.
+fn rounded(rate: f64) -> String {
+    if !(1000.0..1e15).contains(&rate) {
+        return sig(rate, 3);
+    }
+    let mut unit = 1.0;
+    while rate / unit >= 1000.0 {
+        unit *= 10.0;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 1e15")]
+    let n = ((rate / unit).round() * unit) as u64;
+    grouped(n)
+}
+
+fn events(report: &RunReport) -> String {
+    if report.events.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}\n", styled(BOLD, "Events"));
+    for event in report.events.iter().take(MOST) {
+        let between = event.between.join(", ");
+        let place = if between.is_empty() { String::new() } else { format!(" {between}:") };
+        let line = format!("t = {} s {}:{place} {}", sig(event.time, 6), event.kind, event.detail);
+        out.push_str(&wrap(&line, 2, width()));
+    }
+    if report.events.len() > MOST {
+        let _ = writeln!(out, "  and {} more", report.events.len() - MOST);
+    }
+    out
+}

@@ -1,0 +1,35 @@
+//! Settings of a run, looked at before the run.
+
+use gelenk_impulse::{BadSetting, Method};
+use gelenk_model::RunSettings;
+
+use crate::simulate::{ENGINES, SimulateError};
+
+/// The most steps of a run.
+const MOST_STEPS: f64 = 1e12;
+
+/// Settings that cannot be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// No engine of that name.
+    #[error(transparent)]
+    Engine(SimulateError),
+    /// A setting that the engine does not take.
+    #[error(transparent)]
+    Bad(#[from] BadSetting),
+    /// More steps than anybody waits for.
+    #[error("the run would take {0:.1e} steps; choose a larger step or a shorter duration")]
+    TooManySteps(f64),
+}
+
+/// Refuses settings that no engine can run with.
+pub fn check_settings(settings: &RunSettings) -> Result<(), SettingsError> {
+    if !ENGINES.contains(&settings.engine.as_str()) {
+        let engine = settings.engine.clone();
+        return Err(SettingsError::Engine(SimulateError::UnknownEngine { engine }));
+    }
+    Method::new(settings)?;
+    let steps = settings.duration / settings.step;
+    if steps > MOST_STEPS { Err(SettingsError::TooManySteps(steps)) } else { Ok(()) }
+}

@@ -1,0 +1,69 @@
+//! Running a model with the engine its settings name.
+
+use std::ops::ControlFlow;
+
+use gelenk_model::{Event, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
+
+/// The engines that exist, by the names of [`RunSettings::engine`].
+pub const ENGINES: [&str; 1] = ["impulse"];
+
+/// Why a model was not run to the end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulateError {
+    /// There is no such engine.
+    #[error("there is no engine `{engine}`; there is {}", ENGINES.map(|name| format!("`{name}`")).join(", "))]
+    UnknownEngine {
+        /// The name.
+        engine: String,
+    },
+    /// The run could not go on; what was reached is inside.
+    #[error(transparent)]
+    Failed(#[from] RunFailure),
+}
+
+/// Runs `model` with the engine that `settings` name, and tells `observer`.
+pub fn simulate(
+    model: &Model,
+    settings: &RunSettings,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, SimulateError> {
+    match settings.engine.as_str() {
+        "impulse" => Ok(gelenk_impulse::run(model, settings, observer)?),
+        other => Err(SimulateError::UnknownEngine { engine: other.to_owned() }),
+    }
+}
+
+/// Two observers of one run; each sees everything, the first one first. The run stops when either stops it.
+pub struct Both<'a>(pub &'a mut dyn Observer, pub &'a mut dyn Observer);
+
+impl std::fmt::Debug for Both<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Both").finish_non_exhaustive()
+    }
+}
+
+/// Stops where either stops.
+fn either(a: ControlFlow<()>, b: ControlFlow<()>) -> ControlFlow<()> {
+    a?;
+    b
+}
+
+impl Observer for Both<'_> {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        either(self.0.sample(sample), self.1.sample(sample))
+    }
+
+    fn at(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        either(self.0.at(sample), self.1.at(sample))
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        either(self.0.step(t), self.1.step(t))
+    }
+}

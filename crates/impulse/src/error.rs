@@ -1,0 +1,63 @@
+//! Why a step could not be made.
+
+/// A step that failed; the state is as before it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The position correction did not converge.
+    #[error("row block {block}: gap {gap:.1e} after {sweeps} sweeps at t = {t} s")]
+    Positions {
+        /// The worst block.
+        block: usize,
+        /// Its gap, m or rad.
+        gap: f64,
+        /// Sweeps or solves done.
+        sweeps: u64,
+        /// Time looked at, s.
+        t: f64,
+    },
+    /// The velocity correction did not converge.
+    #[error("row block {block}: velocity error {error:.1e} after {sweeps} sweeps at t = {t} s")]
+    Velocities {
+        /// The worst block.
+        block: usize,
+        /// Its velocity error, m/s or rad/s.
+        error: f64,
+        /// Sweeps or solves done.
+        sweeps: u64,
+        /// Time, s.
+        t: f64,
+    },
+    /// Laws that read velocities did not settle at the end of the step.
+    #[error(
+        "forces that depend on velocities do not settle ({change:.1e} after {rounds} rounds) at t = {t} s"
+    )]
+    Forces {
+        /// The body whose velocity still changes most.
+        body: usize,
+        /// How much it changes, m/s or rad/s.
+        change: f64,
+        /// Rounds done.
+        rounds: u32,
+        /// Time, s.
+        t: f64,
+    },
+    /// The step makes or loses energy beyond measure: it is too long for the motion.
+    #[error("{defect:.2e} J from nowhere beside {kinetic:.2e} J of kinetic energy at t = {t} s")]
+    Energy {
+        /// Energy that nobody accounts for, J.
+        defect: f64,
+        /// Kinetic energy before the step, J.
+        kinetic: f64,
+        /// Time at the end of the step, s.
+        t: f64,
+    },
+    /// A body has left the numbers.
+    #[error("body {body} is not finite at t = {t} s")]
+    NotFinite {
+        /// The first such body.
+        body: usize,
+        /// Time, s.
+        t: f64,
+    },
+}

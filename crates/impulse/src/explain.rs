@@ -1,0 +1,106 @@
+//! Failures in words: time, element, value, likely cause, what to try.
+
+use gelenk_model::{BodyId, Model, State};
+
+use crate::error::StepError;
+use crate::method::BadSetting;
+
+/// Why a simulation cannot start or go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Failure {
+    /// What happened, with time, element, value and what to try.
+    pub reason: String,
+    /// The element at fault, by name, if known.
+    pub element: Option<String>,
+}
+
+impl From<BadSetting> for Failure {
+    fn from(bad: BadSetting) -> Self {
+        Failure { reason: bad.to_string(), element: None }
+    }
+}
+
+/// The failure of step number `step` from `state`, which was tried with parts down to `h`.
+pub(crate) fn explain(
+    model: &Model,
+    state: &State,
+    step: u64,
+    error: &StepError,
+    h: f64,
+) -> Failure {
+    let try_step = format!("try a step of {:.1e} s", h / 2.0);
+    let (reason, element) = match *error {
+        StepError::Positions { block, gap, sweeps, t } => {
+            let name = &model.rows[block].name;
+            let cause = cause(model, block);
+            let reason = format!(
+                "`{name}` cannot be closed at t = {t} s (step {step}): gap {gap:.2e} m after {sweeps} sweeps, \
+                 with steps down to {h:.1e} s; {cause}"
+            );
+            (reason, name.clone())
+        }
+        StepError::Velocities { block, error, sweeps, t } => {
+            let name = &model.rows[block].name;
+            let cause = cause(model, block);
+            let reason = format!(
+                "velocities at `{name}` cannot be corrected at t = {t} s (step {step}): error {error:.2e} m/s \
+                 after {sweeps} sweeps; {cause}"
+            );
+            (reason, name.clone())
+        }
+        StepError::Forces { body, change, rounds, t } => {
+            let name = &model.bodies[body].name;
+            let reason = format!(
+                "forces that depend on velocities do not settle at t = {t} s (step {step}): the velocity of body \
+                 `{name}` still changes by {change:.2e} after {rounds} rounds; a damper or drive is too strong for \
+                 the step: {try_step}"
+            );
+            (reason, name.clone())
+        }
+        StepError::Energy { defect, kinetic, t } => {
+            let name = fastest_body(model, state);
+            let reason = format!(
+                "energy explodes at t = {t} s (step {step}): {defect:.2e} J come from nowhere beside {kinetic:.2e} J \
+                 of kinetic energy, most of it in body `{name}`, with steps down to {h:.1e} s; a spring is too stiff \
+                 for the step, a joint is jammed or the position is singular: {try_step}"
+            );
+            (reason, name)
+        }
+        StepError::NotFinite { body, t } => {
+            let name = &model.bodies[body].name;
+            let reason = format!(
+                "body `{name}` has no finite position or velocity at t = {t} s (step {step}); a force is not finite \
+                 there or the step is too long: {try_step}"
+            );
+            (reason, name.clone())
+        }
+    };
+    Failure { reason, element: Some(element) }
+}
+
+/// The body with the largest share of the kinetic energy.
+fn fastest_body(model: &Model, state: &State) -> String {
+    let shares =
+        (0_u32..).zip(&model.bodies).map(|(i, body)| (body, body.kinetic_energy(state, BodyId(i))));
+    let fastest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
+    fastest.map_or_else(String::new, |(body, _)| body.name.clone())
+}
+
+/// Why a block may resist all impulses.
+fn cause(model: &Model, block: usize) -> &'static str {
+    let bodies = &model.rows[block].bodies;
+    if bodies.iter().all(|b| model.bodies[b.index()].fixed) {
+        return "all its bodies are fixed in space";
+    }
+    let thin = |b: &BodyId| {
+        let body = &model.bodies[b.index()];
+        !body.fixed && body.inertia_inv.iter().any(|j| *j == 0.0)
+    };
+    if bodies.iter().any(thin) {
+        return "a body of it has no inertia about some axis, so that no impulse turns it about that axis: give it a \
+                thickness; or other joints contradict it, or the position is singular";
+    }
+    "other joints contradict it, or the position is singular: `check` tells which; a larger tolerance or a shorter step \
+     may help"
+}

@@ -1,0 +1,88 @@
+//! Force elements as half impulses at both ends of a step, and their entries in the ledger.
+
+use gelenk_model::Model;
+use gelenk_model::force::{Account, ForceContext};
+use gelenk_model::rows::Instant;
+use gelenk_model::signal::Work;
+use gelenk_model::state::{Twist, Wrench};
+
+use crate::scratch::{Bodies, Loads};
+use crate::step::StepReport;
+
+/// f(q, v, t) of all force elements, by ledger line.
+pub(crate) fn evaluate_loads(
+    model: &Model,
+    bodies: &Bodies,
+    t: f64,
+    coordinates: &[f64],
+    loads: &mut Loads,
+    work: &mut Work,
+) {
+    if model.forces.is_empty() {
+        return;
+    }
+    let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
+    model.signals.evaluate(model, &at, work, &mut loads.signals);
+    let context = ForceContext { model, at, signals: &loads.signals };
+    for wrench in [&mut loads.potential, &mut loads.work, &mut loads.dissipation] {
+        wrench.fill(Wrench::zero());
+    }
+    for force in &model.forces {
+        let law = force.kind.law();
+        let wrench = match law.account() {
+            Account::Potential => &mut loads.potential,
+            Account::Work => &mut loads.work,
+            Account::Dissipation => &mut loads.dissipation,
+        };
+        law.add_wrench(&context, wrench);
+    }
+}
+
+/// v += dt M⁻¹ f.
+pub(crate) fn kick(bodies: &mut Bodies, loads: &Loads, dt: f64) {
+    for i in 0..bodies.twists.len() {
+        if bodies.fixed[i] {
+            continue;
+        }
+        let force = loads.potential[i].force + loads.work[i].force + loads.dissipation[i].force;
+        let torque = loads.potential[i].torque + loads.work[i].torque + loads.dissipation[i].torque;
+        let twist = &mut bodies.twists[i];
+        twist.s_dot += force * (dt * bodies.mass_inv[i]);
+        twist.omega += bodies.inertia_inv_world[i] * torque * dt;
+        bodies.touch(i);
+    }
+}
+
+/// Books what the kick did to the kinetic energy: an impulse p that acts, with others, while the velocity goes from
+/// v⁻ (`twists_before`) to v⁺ (`twists`) changes it by p · ½ (v⁻ + v⁺), exactly.
+pub(crate) fn book(bodies: &Bodies, loads: &Loads, dt: f64, report: &mut StepReport) {
+    if !loads.booked {
+        return;
+    }
+    for i in 0..bodies.twists.len() {
+        let mean = mean_twist(bodies, i);
+        report.work += dt * power(&loads.work[i], &mean, bodies, i);
+        report.dissipation -= dt * power(&loads.dissipation[i], &mean, bodies, i);
+    }
+}
+
+fn mean_twist(bodies: &Bodies, i: usize) -> Twist {
+    let (before, after) = (&bodies.twists_before[i], &bodies.twists[i]);
+    Twist { s_dot: 0.5 * (before.s_dot + after.s_dot), omega: 0.5 * (before.omega + after.omega) }
+}
+
+/// The part of F·ṡ + τ·ω that reaches the kinetic energy: none on fixed bodies and about axes without inertia.
+fn power(load: &Wrench, twist: &Twist, bodies: &Bodies, i: usize) -> f64 {
+    if bodies.fixed[i] {
+        return 0.0;
+    }
+    let rot = &bodies.poses[i].rot;
+    let (torque, omega) = (rot.tr_mul(&load.torque), rot.tr_mul(&twist.omega));
+    let mut sum = load.force.dot(&twist.s_dot);
+    for k in 0..3 {
+        if bodies.inertia_inv[i][k] != 0.0 {
+            sum += torque[k] * omega[k];
+        }
+    }
+    sum
+}

@@ -1,0 +1,106 @@
+//! How steps are made: the settings of a run, checked.
+
+use gelenk_model::{Flight, RunSettings};
+
+use crate::compose::Order;
+use crate::flight::MAX_ORDER;
+use crate::solver::{Direct, Iterative, Solver};
+
+/// The choices that make a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Method {
+    /// Largest joint gap after a step, m (rad counted at 1 m).
+    pub tolerance: f64,
+    /// Largest velocity error of a joint after a step, m/s.
+    pub velocity_tolerance: f64,
+    /// Order of the step.
+    pub order: Order,
+    /// Which solver finds the impulses.
+    pub solver: SolverKind,
+    /// How bodies turn in free flight.
+    pub flight: Flight,
+    /// Correct velocities at the end of a step.
+    ///
+    /// Positions do not depend on it. Models with laws that read velocities or book work are always corrected:
+    /// the laws need velocities that fit the joints.
+    pub velocity_correction: bool,
+}
+
+/// The solvers there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SolverKind {
+    /// The papers' sweep, joint by joint.
+    Iterative,
+    /// Newton on all joints at once.
+    Direct,
+}
+
+impl SolverKind {
+    /// The solver.
+    pub fn solver(self) -> &'static dyn Solver {
+        match self {
+            SolverKind::Iterative => &Iterative,
+            SolverKind::Direct => &Direct,
+        }
+    }
+}
+
+/// A setting that cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{key}` is {value}: {help}")]
+pub struct BadSetting {
+    /// The key in `[run]`.
+    pub key: &'static str,
+    /// What it says.
+    pub value: String,
+    /// What it may be.
+    pub help: &'static str,
+}
+
+impl Method {
+    /// The method that `settings` asks for.
+    pub fn new(settings: &RunSettings) -> Result<Self, BadSetting> {
+        let bad = |key, value: String, help| BadSetting { key, value, help };
+        let positive = |key, value: f64| {
+            if value > 0.0 && value.is_finite() {
+                Ok(value)
+            } else {
+                Err(bad(key, value.to_string(), "it must be a positive number"))
+            }
+        };
+        positive("step", settings.step)?;
+        if !(settings.duration >= 0.0 && settings.duration.is_finite()) {
+            let value = settings.duration.to_string();
+            return Err(bad("duration", value, "it must be a number of seconds, 0 or more"));
+        }
+        if let Some(sample) = settings.sample {
+            positive("sample", sample)?;
+        }
+        let order = Order::new(settings.order).ok_or_else(|| {
+            bad("order", settings.order.to_string(), "the impulse engine has orders 2, 4, 6 and 8")
+        })?;
+        let solver = match settings.solver.as_str() {
+            "iterative" => SolverKind::Iterative,
+            "direct" => SolverKind::Direct,
+            other => {
+                let help = "the impulse engine has the solvers `iterative` and `direct`";
+                return Err(bad("solver", format!("`{other}`"), help));
+            }
+        };
+        if let Flight::Taylor(order) = settings.flight
+            && order > MAX_ORDER
+        {
+            let help = "Taylor flight goes to order 60; take `exact` for more";
+            return Err(bad("flight", format!("taylor of order {order}"), help));
+        }
+        Ok(Method {
+            tolerance: positive("tolerance", settings.tolerance)?,
+            velocity_tolerance: positive("velocity_tolerance", settings.velocity_tolerance)?,
+            order,
+            solver,
+            flight: settings.flight,
+            velocity_correction: settings.velocity_correction,
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! The adaptive step: asked steps in parts where they must.
+
+use gelenk_model::{Event, Ledger, Model, State, Wrench};
+
+use crate::error::StepError;
+use crate::method::Method;
+use crate::scratch::Scratch;
+use crate::step::{StepReport, correct_velocities, energies, step_to};
+
+/// How often a step may be halved before the run gives up.
+pub const MAX_HALVINGS: u32 = 16;
+
+/// How often a step is halved only because it makes or loses energy.
+const ENERGY_HALVINGS: u32 = 8;
+
+/// The part of the kinetic energy that a step may make or lose; beyond it the step is halved.
+const ENERGY_PART: f64 = 0.05;
+
+/// The part of the run's energy scale that a step may make or lose in any case.
+const ENERGY_FLOOR: f64 = 1e-9;
+
+/// Good parts in a row after which they are doubled.
+const GOOD_PARTS: u32 = 4;
+
+/// Advances a state over an asked step, in 2^level parts.
+///
+/// Parts that fail are halved, from the state before them, and after [`GOOD_PARTS`] good ones in a row doubled again
+/// where they line up, never beyond the asked step. \[Schmitt 2003\] section 5. Every asked step begins whole, so that a
+/// run depends on nothing but its state. A part fails if
+/// - its corrections do not converge ([`Iterative`](crate::solver::Iterative) says when that is). Where velocities are not
+///   corrected after each step, they are before the first halving, as a better start;
+/// - it makes or loses energy beyond 5 % of the kinetic energy (and beyond rounding, and what gaps within tolerance
+///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. After 8 halvings
+///   only energy made beyond the kinetic energy itself counts.
+pub(crate) struct Parts<'a> {
+    pub model: &'a Model,
+    pub method: &'a Method,
+    /// The asked step, s.
+    pub h: f64,
+    /// A measure of the energies at play, J.
+    pub energy_scale: f64,
+    /// Corrections, work and dissipation so far.
+    pub totals: StepReport,
+    /// Kinetic and potential energy now, J.
+    pub kinetic: f64,
+    pub potential: f64,
+    pub joint_impulses: &'a mut [Wrench],
+    pub worst_gaps: &'a mut [f64],
+    pub worst_velocity_errors: &'a mut [f64],
+    pub events: &'a mut Vec<Event>,
+    /// Deepest level of the last asked step, so that only deeper ones are told.
+    pub told_level: &'a mut u32,
+}
+
+impl Parts<'_> {
+    /// On an error also gives the length of the part that failed.
+    pub(crate) fn advance(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        h: f64,
+        t_next: f64,
+    ) -> Result<(), (StepError, f64)> {
+        const WHOLE: u32 = 1 << MAX_HALVINGS;
+        let t = state.t;
+        let (mut done, mut level, mut good, mut deepest) = (0, 0, 0, 0);
+        let mut corrected = false;
+        self.joint_impulses.fill(Wrench::zero());
+        while done < WHOLE {
+            let size = WHOLE >> level;
+            let part = h * (f64::from(size) / f64::from(WHOLE));
+            let end = done + size;
+            let t_end =
+                if end == WHOLE { t_next } else { t + h * (f64::from(end) / f64::from(WHOLE)) };
+            match self.try_part(state, scratch, part, t_end, level) {
+                Ok(()) => {
+                    corrected = false;
+                    done = end;
+                    good += 1;
+                    if level > 0 && good >= GOOD_PARTS && done % (2 * size) == 0 {
+                        (level, good) = (level - 1, 0);
+                    }
+                }
+                Err(_) if !corrected && !scratch.corrects_velocities(self.method, true) => {
+                    corrected = true;
+                    correct_velocities(self.model, self.method, state, scratch)
+                        .map_err(|error| (error, part))?;
+                }
+                Err(error) if level == MAX_HALVINGS => return Err((error, part)),
+                Err(error) => {
+                    (level, good) = (level + 1, 0);
+                    if level > deepest {
+                        deepest = level;
+                        self.tell(&error, state.t, level, part / 2.0);
+                    }
+                }
+            }
+        }
+        *self.told_level = deepest;
+        Ok(())
+    }
+
+    /// One part; on an error the state is as before.
+    fn try_part(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        part: f64,
+        t_end: f64,
+        level: u32,
+    ) -> Result<(), StepError> {
+        let report = step_to(self.model, self.method, state, scratch, part, t_end, self.h)?;
+        let (kinetic, potential) = energies(self.model, state, scratch);
+        let change = kinetic + potential - self.kinetic - self.potential;
+        let defect = change - report.work + report.dissipation;
+        let excused = self.excused_energy(state, part);
+        let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
+        let accepted = if level < ENERGY_HALVINGS {
+            defect.abs() <= ENERGY_PART * scale + excused
+        } else {
+            defect <= self.kinetic + excused + report.work.abs()
+        };
+        if !accepted {
+            state.clone_from(&scratch.saved);
+            return Err(StepError::Energy { defect, kinetic: self.kinetic, t: t_end });
+        }
+        (self.kinetic, self.potential) = (kinetic, potential);
+        self.add(&report, scratch);
+        Ok(())
+    }
+
+    /// Energy that a part may make or lose whatever the kinetic energy is: a trace of the energies at play, half of what
+    /// gravity gives a body at rest, and the work of the joints' forces over gaps within tolerance.
+    fn excused_energy(&self, state: &State, part: f64) -> f64 {
+        let forces: f64 = state.impulse.iter().map(|p| p.abs()).sum::<f64>() / self.h;
+        let fall = self.model.gravity.norm() * part;
+        let mass: f64 = self.model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum();
+        ENERGY_FLOOR * self.energy_scale
+            + ENERGY_PART * 0.5 * mass * fall * fall
+            + 2.0 * forces * self.method.tolerance
+    }
+
+    fn add(&mut self, report: &StepReport, scratch: &Scratch) {
+        self.totals.corrections += report.corrections;
+        self.totals.velocity_corrections += report.velocity_corrections;
+        self.totals.work += report.work;
+        self.totals.dissipation += report.dissipation;
+        for (sum, impulse) in self.joint_impulses.iter_mut().zip(&scratch.joint_impulses) {
+            sum.force += impulse.force;
+            sum.torque += impulse.torque;
+        }
+        for (worst, gap) in self.worst_gaps.iter_mut().zip(&scratch.rows.gap) {
+            *worst = worst.max(*gap);
+        }
+        let errors = self.worst_velocity_errors.iter_mut().zip(&scratch.rows.velocity_error);
+        for (worst, error) in errors {
+            *worst = worst.max(*error);
+        }
+    }
+
+    /// Tells of a halving, but not of those that go on as in the step before.
+    fn tell(&mut self, error: &StepError, time: f64, level: u32, part: f64) {
+        if level <= *self.told_level {
+            return;
+        }
+        let element = match *error {
+            StepError::Positions { block, .. } | StepError::Velocities { block, .. } => {
+                Some(self.model.rows[block].name.clone())
+            }
+            StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
+                Some(self.model.bodies[body].name.clone())
+            }
+            StepError::Energy { .. } => None,
+        };
+        self.events.push(Event {
+            time,
+            kind: "step-halved".to_owned(),
+            between: element.into_iter().collect(),
+            detail: format!("step halved to {part:.3e} s: {error}"),
+        });
+    }
+
+    /// The ledger at the end.
+    pub(crate) fn ledger(&self, before: &Ledger) -> Ledger {
+        Ledger {
+            kinetic: self.kinetic,
+            potential: self.potential,
+            work: self.totals.work,
+            dissipation: self.totals.dissipation,
+            ..*before
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Memory of a step: can be thrown away at any time, and grows no more after it is made.
+
+use gelenk_model::math::{Mat3, Vec3};
+use gelenk_model::signal::Work;
+use gelenk_model::state::{Pose, State, Twist, Wrench};
+use gelenk_model::{Flight, Model};
+use nalgebra::Quaternion;
+
+use crate::flight::{self, Spinner, Top};
+use crate::method::Method;
+use crate::rows::Rows;
+use crate::solver::{Anderson, Factor};
+
+/// Everything a step needs besides model and state.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    /// Bodies as flat arrays.
+    pub bodies: Bodies,
+    /// Rows as flat arrays.
+    pub rows: Rows,
+    /// Loads of the force elements.
+    pub loads: Loads,
+    /// Memory of slow sweeps.
+    pub anderson: Anderson,
+    /// Memory of the model's tapes.
+    pub work: Work,
+    /// Factor of the direct solver; made when it first solves.
+    pub direct: Option<Box<Factor>>,
+    /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
+    /// N m s; written by [`step`](crate::step). (n_joints)
+    pub joint_impulses: Vec<Wrench>,
+    /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
+    pub(crate) previous_twists: Vec<Twist>,
+    /// The state before the step, to go back to; written by [`step`](crate::step).
+    pub(crate) saved: State,
+}
+
+impl Scratch {
+    /// Memory for steps of `model`.
+    pub fn new(model: &Model) -> Self {
+        Scratch {
+            bodies: Bodies::new(model),
+            rows: Rows::new(model),
+            loads: Loads::new(model),
+            anderson: Anderson::new(model.n_rows()),
+            work: model.work(),
+            direct: None,
+            joint_impulses: vec![Wrench::zero(); model.joints.len()],
+            previous_twists: vec![Twist::zero(); model.n_bodies()],
+            saved: model.start.clone(),
+        }
+    }
+}
+
+impl Scratch {
+    /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
+    /// where laws read velocities or book work, which need velocities that fit the joints.
+    pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
+        method.velocity_correction && last || self.loads.booked || self.loads.velocity_dependent
+    }
+}
+
+/// Bodies as parallel arrays, all of length n_bodies.
+#[derive(Clone, Debug)]
+pub struct Bodies {
+    /// Held in space; constant.
+    pub fixed: Vec<bool>,
+    /// How it turns in free flight; constant.
+    pub top: Vec<Top>,
+    /// m, kg; constant.
+    pub mass: Vec<f64>,
+    /// 1/m, 1/kg; constant.
+    pub mass_inv: Vec<f64>,
+    /// Principal moments, kg m²; constant.
+    pub inertia: Vec<Vec3>,
+    /// Their inverses; constant.
+    pub inertia_inv: Vec<Vec3>,
+    /// Gravity on it, 0 if fixed, m/s²; constant.
+    pub gravity: Vec<Vec3>,
+    /// Poses at time t; written by [`read_state`](Bodies::read_state).
+    pub poses: Vec<Pose>,
+    /// J̃⁻¹ = R J⁻¹ Rᵀ at time t; written by [`read_state`](Bodies::read_state).
+    pub inertia_inv_world: Vec<Mat3>,
+    /// Velocities at time t, on which impulses act; written by every stage.
+    pub twists: Vec<Twist>,
+    /// Velocities before the impulses of an instant, for the ledger; written by the kicks.
+    pub twists_before: Vec<Twist>,
+    /// Where free flight takes the body: its centre and, where `pose_ready`, its axes; written by the look-ahead.
+    pub ahead: Vec<Pose>,
+    /// Its turn in free flight; written by the look-ahead.
+    pub turn: Vec<Quaternion<f64>>,
+    /// Whether `turn` and `ahead.s` belong to `twists`.
+    turn_ready: Vec<bool>,
+    /// Whether `ahead.rot` belongs to `twists`.
+    pose_ready: Vec<bool>,
+}
+
+impl Bodies {
+    fn new(model: &Model) -> Self {
+        let n = model.n_bodies();
+        let bodies = &model.bodies;
+        Bodies {
+            fixed: bodies.iter().map(|b| b.fixed).collect(),
+            top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
+            mass: bodies.iter().map(|b| b.mass).collect(),
+            mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
+            inertia: bodies.iter().map(|b| b.inertia).collect(),
+            inertia_inv: bodies.iter().map(|b| b.inertia_inv).collect(),
+            gravity: bodies
+                .iter()
+                .map(|b| if b.fixed { Vec3::zeros() } else { model.gravity })
+                .collect(),
+            poses: vec![Pose::identity(); n],
+            inertia_inv_world: vec![Mat3::zeros(); n],
+            twists: vec![Twist::zero(); n],
+            twists_before: vec![Twist::zero(); n],
+            ahead: vec![Pose::identity(); n],
+            turn: vec![Quaternion::identity(); n],
+            turn_ready: vec![true; n],
+            pose_ready: vec![true; n],
+        }
+    }
+
+    /// Takes poses and velocities from the state and turns the inertia tensors with them.
+    pub fn read_state(&mut self, state: &State) {
+        state.write_poses(&mut self.poses);
+        state.write_twists(&mut self.twists);
+        for i in 0..self.poses.len() {
+            let rot = &self.poses[i].rot;
+            let mut scaled = *rot;
+            for k in 0..3 {
+                scaled.column_mut(k).scale_mut(self.inertia_inv[i][k]);
+            }
+            self.inertia_inv_world[i] = scaled * rot.transpose();
+            if self.fixed[i] {
+                self.ahead[i] = self.poses[i];
+            }
+        }
+        self.forget_flights();
+    }
+
+    /// Writes the velocities to the state.
+    pub fn write_velocities(&self, state: &mut State) {
+        for (i, twist) in self.twists.iter().enumerate() {
+            state.s_dot[i] = twist.s_dot;
+            state.omega[i] = twist.omega;
+        }
+    }
+
+    /// Marks every look-ahead as out of date.
+    pub fn forget_flights(&mut self) {
+        for i in 0..self.fixed.len() {
+            self.touch(i);
+        }
+    }
+
+    /// Marks the look-ahead of body `i` as out of date: its velocity has changed.
+    #[inline]
+    pub fn touch(&mut self, i: usize) {
+        self.turn_ready[i] = self.fixed[i];
+        self.pose_ready[i] = self.fixed[i];
+    }
+
+    /// What the turn of body `i` depends on.
+    pub fn spinner(&self, i: usize) -> Spinner<'_> {
+        Spinner {
+            top: self.top[i],
+            inertia: &self.inertia[i],
+            inertia_inv: &self.inertia_inv[i],
+            rot: &self.poses[i].rot,
+        }
+    }
+
+    /// The paper's LookAhead for the centre and the turn of body `i`: free flight over `h`.
+    #[inline]
+    pub fn look_ahead(&mut self, i: usize, flight: Flight, h: f64) {
+        if self.turn_ready[i] {
+            return;
+        }
+        let twist = &self.twists[i];
+        self.turn[i] = flight::turn(&self.spinner(i), &twist.omega, flight, h);
+        self.ahead[i].s = self.poses[i].s + (twist.s_dot + self.gravity[i] * (0.5 * h)) * h;
+        self.turn_ready[i] = true;
+        self.pose_ready[i] = false;
+    }
+
+    /// The same with the axes.
+    pub fn look_ahead_pose(&mut self, i: usize, flight: Flight, h: f64) {
+        self.look_ahead(i, flight, h);
+        if !self.pose_ready[i] {
+            self.ahead[i].rot = flight::matrix(&self.turn[i]) * self.poses[i].rot;
+            self.pose_ready[i] = true;
+        }
+    }
+}
+
+/// Loads of the force elements, by the ledger line of their work.
+#[derive(Clone, Debug)]
+pub struct Loads {
+    /// Loads of laws with a potential; written by the kicks. (n_bodies)
+    pub potential: Vec<Wrench>,
+    /// Loads of drives and applied forces; written by the kicks. (n_bodies)
+    pub work: Vec<Wrench>,
+    /// Loads of dampers and friction; written by the kicks. (n_bodies)
+    pub dissipation: Vec<Wrench>,
+    /// The model's signals; written by the kicks. (n signals)
+    pub signals: Vec<f64>,
+    /// Whether a law reads velocities; constant.
+    pub velocity_dependent: bool,
+    /// Whether a law books work or dissipation; constant.
+    pub booked: bool,
+}
+
+impl Loads {
+    fn new(model: &Model) -> Self {
+        let n = model.n_bodies();
+        let zero = vec![Wrench::zero(); n];
+        let laws = || model.forces.iter().map(|f| f.kind.law());
+        Loads {
+            potential: zero.clone(),
+            work: zero.clone(),
+            dissipation: zero,
+            signals: vec![0.0; model.signals.n],
+            velocity_dependent: laws().any(gelenk_model::force::ForceLaw::depends_on_velocity),
+            booked: laws().any(|l| l.account() != gelenk_model::force::Account::Potential),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! A model in motion, step by step.
+
+use gelenk_model::joint::JointId;
+use gelenk_model::rows::Instant;
+use gelenk_model::run::{Event, Ledger, Reaction, Sample};
+use gelenk_model::state::{State, Wrench};
+use gelenk_model::{Model, RunSettings};
+
+use crate::explain::{Failure, explain};
+use crate::method::Method;
+use crate::parts::Parts;
+use crate::scratch::Scratch;
+use crate::step::{StepReport, correct_velocities, energies};
+
+/// A joint open by more than this at the start (and by more than its tolerance) is an error, m or rad.
+const OPEN_AT_START: f64 = 1e-6;
+
+/// A model in motion.
+#[derive(Clone, Debug)]
+pub struct Simulation<'m> {
+    model: &'m Model,
+    method: Method,
+    /// The asked step, s.
+    h: f64,
+    state: State,
+    scratch: Scratch,
+    /// The state before the last asked step.
+    before: State,
+    steps: u64,
+    /// Time of step 0, s.
+    t_start: f64,
+    totals: StepReport,
+    ledger: Ledger,
+    energy_abs_sum: f64,
+    energy_abs_max: f64,
+    /// Sum of what is at play, the measure of an explosion, J.
+    energy_scale: f64,
+    worst_gaps: Vec<f64>,
+    worst_velocity_errors: Vec<f64>,
+    reactions: Vec<Reaction>,
+    joint_impulses: Vec<Wrench>,
+    events: Vec<Event>,
+    /// Deepest halving of the last step.
+    told_level: u32,
+}
+
+impl<'m> Simulation<'m> {
+    /// The model at its start.
+    pub fn new(model: &'m Model, settings: &RunSettings) -> Result<Self, Failure> {
+        Simulation::from_state(model, settings, model.start.clone())
+    }
+
+    /// The model at a given state, such as one saved before.
+    ///
+    /// Velocities that do not fit the joints are corrected first, as the first step would do.
+    pub fn from_state(
+        model: &'m Model,
+        settings: &RunSettings,
+        state: State,
+    ) -> Result<Self, Failure> {
+        let method = Method::new(settings)?;
+        let mut simulation = Simulation {
+            model,
+            method,
+            h: settings.step,
+            t_start: state.t,
+            before: state.clone(),
+            state,
+            scratch: Scratch::new(model),
+            steps: 0,
+            totals: StepReport::default(),
+            ledger: Ledger::default(),
+            energy_abs_sum: 0.0,
+            energy_abs_max: 0.0,
+            energy_scale: 0.0,
+            worst_gaps: vec![0.0; model.rows.len()],
+            worst_velocity_errors: vec![0.0; model.rows.len()],
+            reactions: Vec::with_capacity(model.joints.len()),
+            joint_impulses: vec![Wrench::zero(); model.joints.len()],
+            events: Vec::new(),
+            told_level: 0,
+        };
+        for i in 0..model.joints.len() {
+            let joint = JointId(u32::try_from(i).unwrap_or(u32::MAX));
+            let zero = Wrench::zero();
+            simulation.reactions.push(Reaction { joint, force: zero.force, torque: zero.torque });
+        }
+        simulation.check_start()?;
+        simulation.correct_start()?;
+        simulation.open_ledger();
+        Ok(simulation)
+    }
+
+    /// Advances by one asked step.
+    pub fn step(&mut self) -> Result<(), Failure> {
+        let t_next = self.t_start + (self.steps + 1) as f64 * self.h;
+        self.advance(self.h, t_next)
+    }
+
+    /// Advances by `h` seconds to the time `t_next` (= t + h but for rounding), in parts where it must.
+    ///
+    /// On a failure the state is the last good one.
+    pub fn advance(&mut self, h: f64, t_next: f64) -> Result<(), Failure> {
+        self.before.clone_from(&self.state);
+        let mut parts = Parts {
+            model: self.model,
+            method: &self.method,
+            h: self.h,
+            energy_scale: self.energy_scale,
+            totals: self.totals,
+            kinetic: self.ledger.kinetic,
+            potential: self.ledger.potential,
+            joint_impulses: &mut self.joint_impulses,
+            worst_gaps: &mut self.worst_gaps,
+            worst_velocity_errors: &mut self.worst_velocity_errors,
+            events: &mut self.events,
+            told_level: &mut self.told_level,
+        };
+        if let Err((error, part)) = parts.advance(&mut self.state, &mut self.scratch, h, t_next) {
+            self.state.clone_from(&self.before);
+            return Err(explain(self.model, &self.state, self.steps + 1, &error, part));
+        }
+        let (ledger, totals) = (parts.ledger(&self.ledger), parts.totals);
+        self.update_ledger(ledger, totals);
+        self.steps += 1;
+        self.update_reactions(h);
+        Ok(())
+    }
+
+    /// Looks at the exact state `dt` seconds from now without moving: a side step of that length.
+    ///
+    /// Calls `see` with the sample there.
+    pub fn peek<R>(&mut self, dt: f64, see: impl FnOnce(&Sample<'_>) -> R) -> Result<R, Failure> {
+        let mut side = self.clone_for_side_step();
+        let t_next = self.state.t + dt;
+        side.advance(dt, t_next)?;
+        side.steps = self.steps;
+        Ok(see(&side.sample()))
+    }
+
+    fn clone_for_side_step(&self) -> Self {
+        let mut side = self.clone();
+        side.events.clear();
+        side
+    }
+
+    /// What an observer sees now.
+    pub fn sample(&self) -> Sample<'_> {
+        Sample {
+            step: self.steps,
+            state: &self.state,
+            reactions: &self.reactions,
+            ledger: self.ledger,
+            worst_gaps: &self.worst_gaps,
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &'m Model {
+        self.model
+    }
+
+    /// The state now.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Asked steps done.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The energy ledger.
+    pub fn ledger(&self) -> Ledger {
+        self.ledger
+    }
+
+    /// Corrections, work and dissipation so far.
+    pub fn totals(&self) -> StepReport {
+        self.totals
+    }
+
+    /// Mean over the steps and largest |integrator error|, J.
+    pub fn energy_errors(&self) -> (f64, f64) {
+        (self.energy_abs_sum / (self.steps.max(1) as f64), self.energy_abs_max)
+    }
+
+    /// Force of every joint, mean over the last step. (n_joints)
+    pub fn reactions(&self) -> &[Reaction] {
+        &self.reactions
+    }
+
+    /// Largest position error so far of each row block, m or rad.
+    pub fn worst_gaps(&self) -> &[f64] {
+        &self.worst_gaps
+    }
+
+    /// Largest velocity error so far of each row block, m/s or rad/s.
+    pub fn worst_velocity_errors(&self) -> &[f64] {
+        &self.worst_velocity_errors
+    }
+
+    /// Takes the events since the last call.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Finite numbers, closed joints; fixed bodies stand still.
+    fn check_start(&mut self) -> Result<(), Failure> {
+        let (model, state) = (self.model, &mut self.state);
+        for (i, body) in model.bodies.iter().enumerate() {
+            if body.fixed {
+                state.s_dot[i].fill(0.0);
+                state.omega[i].fill(0.0);
+            }
+            let numbers = state.s[i].iter().chain(&state.s_dot[i]).chain(&state.omega[i]);
+            if !numbers.chain(state.rot[i].coords.iter()).all(|x| x.is_finite()) {
+                let reason =
+                    format!("body `{}` starts with a number that is not finite", body.name);
+                return Err(Failure { reason, element: Some(body.name.clone()) });
+            }
+        }
+        let Scratch { bodies, rows, work, .. } = &mut self.scratch;
+        bodies.read_state(state);
+        let (poses, twists) = (&bodies.poses, &bodies.twists);
+        let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
+        for (i, block) in model.rows.iter().enumerate() {
+            let mut c = [0.0; crate::small::MAX];
+            block.error(model, &at, work, &mut c[..block.n_rows]);
+            let gap = c.iter().map(|x| x * x).sum::<f64>().sqrt();
+            self.worst_gaps[i] = gap;
+            rows.gap[i] = gap;
+            let allowed = block.tolerance.unwrap_or(self.method.tolerance).max(OPEN_AT_START);
+            if gap.is_nan() || gap > allowed {
+                let reason = format!(
+                    "`{}` is open by {gap:.3e} at the start, more than {allowed:.1e}: \
+                     move its bodies to where it is closed",
+                    block.name
+                );
+                return Err(Failure { reason, element: Some(block.name.clone()) });
+            }
+        }
+        Ok(())
+    }
+
+    /// J v + C_t = 0 at the start.
+    fn correct_start(&mut self) -> Result<(), Failure> {
+        let Simulation { model, method, state, scratch, .. } = self;
+        if !scratch.corrects_velocities(method, true) {
+            return Ok(());
+        }
+        let change = correct_velocities(model, method, state, scratch);
+        let change = change.map_err(|error| explain(model, state, 0, &error, self.h))?;
+        if change > 1e-6 {
+            self.events.push(Event {
+                time: self.state.t,
+                kind: "start-velocity".to_owned(),
+                between: Vec::new(),
+                detail: format!(
+                    "velocities at the start did not fit the joints and were changed by up to {change:.2e}"
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    fn open_ledger(&mut self) {
+        let (kinetic, potential) = energies(self.model, &self.state, &mut self.scratch);
+        self.ledger =
+            Ledger { initial: kinetic + potential, kinetic, potential, ..Ledger::default() };
+        let weight: f64 = self.model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum();
+        self.energy_scale = kinetic + potential.abs() + weight * self.model.gravity.norm();
+    }
+
+    /// Takes the ledger after a step.
+    fn update_ledger(&mut self, ledger: Ledger, totals: StepReport) {
+        self.energy_scale += (totals.work - self.totals.work).abs();
+        self.energy_scale += (totals.dissipation - self.totals.dissipation).abs();
+        self.ledger = ledger;
+        self.totals = totals;
+        let error = ledger.integrator_error().abs();
+        self.energy_abs_sum += error;
+        self.energy_abs_max = self.energy_abs_max.max(error);
+    }
+
+    fn update_reactions(&mut self, h: f64) {
+        for (reaction, sum) in self.reactions.iter_mut().zip(&self.joint_impulses) {
+            reaction.force = sum.force / h;
+            reaction.torque = sum.torque / h;
+        }
+    }
+}

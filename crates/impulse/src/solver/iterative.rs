@@ -1,0 +1,277 @@
+//! The papers' solver: one joint after the other, sweep after sweep.
+
+use gelenk_model::Model;
+use gelenk_model::math::Vec3;
+
+use super::{Anderson, Solver, norm};
+use crate::error::StepError;
+use crate::method::Method;
+use crate::rows::{Look, Rows, Shape};
+use crate::scratch::{Bodies, Scratch};
+use crate::small;
+
+/// Gauss-Seidel: each joint in turn is corrected as if it were alone, until a whole sweep finds all within tolerance.
+///
+/// ```text
+/// positions:   Δp = −K⁻¹ (C(t+h) − target)/h         velocities:   Δp = −K⁻¹ (J v + C_t)
+/// ```
+/// \[Schmitt 2003\] P-Schritt 1, 2 and 4. The first sweep corrects every joint, later ones those out of tolerance (the
+/// paper's table 9.2 shows the same: never fewer corrections than joints). The last sweep only looks.
+///
+/// After [`PLAIN_SWEEPS`] sweeps without an end the convergence is slow and [`Anderson`] acceleration helps; every joint
+/// is then corrected in every sweep.
+///
+/// The paper gives up (and halves h) when the error of any joint grows. In loops errors of single joints do grow while the
+/// sweep converges, so our rule looks at the worst error relative to its tolerance: the sweep goes on while its
+/// smallest value so far halves within every window of 200 + 10 n sweeps (n blocks), and ends at once where it is not
+/// finite or grows to 1000 times that of the first sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct Iterative;
+
+/// Sweeps before acceleration sets in.
+pub const PLAIN_SWEEPS: u64 = 40;
+
+impl Solver for Iterative {
+    fn correct_positions(
+        &self,
+        model: &Model,
+        method: &Method,
+        look: &Look<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<u64, StepError> {
+        let Scratch { bodies, rows, work, anderson, .. } = scratch;
+        // Below this the gap is rounding of the positions.
+        let extent = bodies.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max);
+        let floor = 8.0 * f64::EPSILON * extent;
+        let h_inv = 1.0 / look.h;
+        let mut c = [0.0; small::MAX];
+        let correct = |i: usize, rows: &mut Rows, bodies: &mut Bodies, sweep: &mut Sweep| {
+            let block = &rows.blocks[i];
+            let tolerance = block.tolerance.unwrap_or(method.tolerance).max(floor);
+            let (row, n) = (block.first_row, block.n_rows);
+            if let Shape::Ball(ball) = block.shape {
+                let ball = &rows.balls[ball];
+                let error = ball.error_ahead(bodies, look.flight, look.h);
+                let gap = error.norm();
+                rows.gap[i] = gap;
+                if sweep.wants(i, gap, tolerance) {
+                    let target = &rows.target[row..row + 3];
+                    let part = sweep.part(gap, tolerance);
+                    let error = error - Vec3::new(target[0], target[1], target[2]);
+                    let p = ball.k_inv * (error * (-h_inv * part));
+                    ball.apply(&p, bodies);
+                    for k in 0..3 {
+                        rows.impulse[row + k] += p[k];
+                    }
+                }
+            } else {
+                let c = &mut c[..n];
+                rows.error_ahead(i, model, bodies, look, work, c);
+                let gap = norm(c);
+                rows.gap[i] = gap;
+                if sweep.wants(i, gap, tolerance) {
+                    let part = sweep.part(gap, tolerance);
+                    for (c, target) in c.iter_mut().zip(&rows.target[row..row + n]) {
+                        *c = (*c - target) * (h_inv * part);
+                    }
+                    let mut p = [0.0; small::MAX];
+                    rows.solve(i, c, &mut p[..n]);
+                    rows.apply(i, &p[..n], bodies);
+                    for k in 0..n {
+                        rows.impulse[row + k] += p[k];
+                    }
+                }
+            }
+        };
+        match sweeps(rows, bodies, anderson, |rows| &mut rows.impulse, correct) {
+            Ok(corrections) => Ok(corrections),
+            Err((block, sweeps)) => {
+                Err(StepError::Positions { block, gap: rows.gap[block], sweeps, t: look.t })
+            }
+        }
+    }
+
+    fn correct_velocities(
+        &self,
+        _model: &Model,
+        method: &Method,
+        t: f64,
+        scratch: &mut Scratch,
+    ) -> Result<u64, StepError> {
+        let Scratch { bodies, rows, anderson, .. } = scratch;
+        // Below this the error is rounding of the velocities.
+        let speed = bodies.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max);
+        let tolerance = method.velocity_tolerance.max(32.0 * f64::EPSILON * speed);
+        let correct = |i: usize, rows: &mut Rows, bodies: &mut Bodies, sweep: &mut Sweep| {
+            let block = &rows.blocks[i];
+            let (row, n) = (block.first_row, block.n_rows);
+            if let Shape::Ball(ball) = block.shape {
+                let ball = &rows.balls[ball];
+                let rate = ball.error_rate(bodies);
+                let error = rate.norm();
+                rows.velocity_error[i] = error;
+                if sweep.wants(i, error, tolerance) {
+                    let p: Vec3 = -(ball.k_inv * rate);
+                    ball.apply(&p, bodies);
+                    for k in 0..3 {
+                        rows.velocity_impulse[row + k] += p[k];
+                    }
+                }
+            } else {
+                let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
+                rows.error_rate(i, bodies, &mut e[..n]);
+                let error = norm(&e[..n]);
+                rows.velocity_error[i] = error;
+                if sweep.wants(i, error, tolerance) {
+                    rows.solve(i, &e[..n], &mut p[..n]);
+                    rows.apply(i, &p[..n], bodies);
+                    for k in 0..n {
+                        rows.velocity_impulse[row + k] += p[k];
+                    }
+                }
+            }
+        };
+        match sweeps(rows, bodies, anderson, |rows| &mut rows.velocity_impulse, correct) {
+            Ok(corrections) => Ok(corrections),
+            Err((block, sweeps)) => {
+                Err(StepError::Velocities { block, error: rows.velocity_error[block], sweeps, t })
+            }
+        }
+    }
+}
+
+/// Sweeps with `correct` until all blocks are closed and returns the corrections, or the worst block and the sweeps done.
+#[inline(always)]
+fn sweeps(
+    rows: &mut Rows,
+    bodies: &mut Bodies,
+    anderson: &mut Anderson,
+    impulse: impl Fn(&mut Rows) -> &mut Vec<f64>,
+    mut correct: impl FnMut(usize, &mut Rows, &mut Bodies, &mut Sweep),
+) -> Result<u64, (usize, u64)> {
+    let n_blocks = rows.blocks.len();
+    let mut progress = Progress::new(n_blocks);
+    let mut corrections = 0;
+    let mut accelerate = false;
+    loop {
+        let mut sweep = Sweep::new(progress.sweeps == 0 || accelerate, accelerate);
+        if accelerate {
+            anderson.before(impulse(rows));
+        }
+        for i in 0..n_blocks {
+            correct(i, rows, bodies, &mut sweep);
+        }
+        corrections += sweep.corrections;
+        if sweep.corrections == 0 {
+            return Ok(corrections);
+        }
+        if !progress.goes_on(sweep.worst) {
+            return Err((sweep.worst_block, progress.sweeps));
+        }
+        if accelerate {
+            let delta = anderson.after(impulse(rows));
+            for i in 0..n_blocks {
+                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                rows.apply(i, &delta[row..row + n], bodies);
+            }
+            for (p, delta) in impulse(rows).iter_mut().zip(delta) {
+                *p += delta;
+            }
+        }
+        // All within tolerance while it swept: the next sweep only looks, and goes on if that did not hold.
+        let slow = progress.sweeps >= PLAIN_SWEEPS && sweep.worst >= 1.0;
+        if slow && !accelerate {
+            anderson.reset();
+        }
+        accelerate = slow;
+    }
+}
+
+/// One sweep.
+struct Sweep {
+    /// Correct every block, out of tolerance or not.
+    all: bool,
+    /// The sweeps are slow.
+    slow: bool,
+    corrections: u64,
+    /// Worst error over tolerance, and whose it is.
+    worst: f64,
+    worst_block: usize,
+}
+
+impl Sweep {
+    fn new(all: bool, slow: bool) -> Self {
+        Sweep { all, slow, corrections: 0, worst: 0.0, worst_block: 0 }
+    }
+
+    /// Notes the error of a block; true if it is to be corrected.
+    #[inline]
+    fn wants(&mut self, block: usize, error: f64, tolerance: f64) -> bool {
+        let relative = error / tolerance;
+        // A NaN is worse than any number.
+        if relative > self.worst || relative.is_nan() {
+            self.worst = relative;
+            self.worst_block = block;
+        }
+        let wanted = self.all || relative >= 1.0 || relative.is_nan();
+        self.corrections += u64::from(wanted);
+        wanted
+    }
+}
+
+impl Sweep {
+    /// Which part of a position error to take away: all of it, but where sweeps are slow only what is out of tolerance.
+    ///
+    /// Slow directions are those that impulses hardly move. To take a gap within tolerance away in one step h there
+    /// would need speeds of gap/(h ε) that have nothing to do with the motion.
+    #[inline]
+    fn part(&self, gap: f64, tolerance: f64) -> f64 {
+        if self.slow { (1.0 - 0.9 * tolerance / gap).max(0.0) } else { 1.0 }
+    }
+}
+
+/// Watches whether sweeps converge.
+struct Progress {
+    sweeps: u64,
+    window: u64,
+    window_end: u64,
+    /// Worst error over tolerance of the first sweep.
+    first: f64,
+    /// The smallest so far, and what it was when the window began.
+    best: f64,
+    best_before: f64,
+}
+
+impl Progress {
+    fn new(n_blocks: usize) -> Self {
+        let window = 200 + 10 * n_blocks as u64;
+        Progress {
+            sweeps: 0,
+            window,
+            window_end: window,
+            first: 0.0,
+            best: f64::INFINITY,
+            best_before: f64::INFINITY,
+        }
+    }
+
+    /// Ends a sweep that was not yet closed; false: no use to go on.
+    fn goes_on(&mut self, worst: f64) -> bool {
+        if self.sweeps == 0 {
+            self.first = worst.max(1.0);
+        }
+        self.sweeps += 1;
+        self.best = self.best.min(worst);
+        if !worst.is_finite() || worst > 1e3 * self.first {
+            return false;
+        }
+        if self.sweeps == self.window_end {
+            if self.best > 0.5 * self.best_before {
+                return false;
+            }
+            self.best_before = self.best;
+            self.window_end += self.window;
+        }
+        true
+    }
+}

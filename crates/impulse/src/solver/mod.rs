@@ -1,0 +1,55 @@
+//! Solvers: how the impulses of a step are found.
+
+mod anderson;
+mod direct;
+mod iterative;
+
+pub use anderson::Anderson;
+pub use direct::{Direct, Factor};
+pub use iterative::{Iterative, PLAIN_SWEEPS};
+
+use gelenk_model::Model;
+
+use crate::error::StepError;
+use crate::method::Method;
+use crate::rows::Look;
+use crate::scratch::Scratch;
+
+/// Finds the impulses of a step. All solvers give the same motion, to the tolerances.
+///
+/// A solver changes `scratch.bodies.twists`, the velocities at the instant, by impulses along the rows, adds up these
+/// impulses in `scratch.rows`, and leaves the errors reached in `gap` and `velocity_error`.
+pub trait Solver: Sync {
+    /// Whether the position correction begins with the impulses of the last step.
+    ///
+    /// The papers' sweep begins with none: what it leaves undone is then proportional to the forces, and does no net
+    /// work; with a warm start it would follow their changes and lose energy at large tolerances.
+    fn warm_starts(&self) -> bool {
+        false
+    }
+
+    /// Finds impulses p at time t, along the rows there, after which free flight closes all joints:
+    /// C(q(t+h; v + M⁻¹ Jᵀ p)) = 0 to the tolerance. Adds to `rows.impulse`. Returns the number of corrections.
+    fn correct_positions(
+        &self,
+        model: &Model,
+        method: &Method,
+        look: &Look<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<u64, StepError>;
+
+    /// Finds impulses with J v + C_t = 0 to the velocity tolerance. Adds to `rows.velocity_impulse`. Returns the
+    /// number of corrections.
+    fn correct_velocities(
+        &self,
+        model: &Model,
+        method: &Method,
+        t: f64,
+        scratch: &mut Scratch,
+    ) -> Result<u64, StepError>;
+}
+
+/// Length of a block's error; rad counted at 1 m.
+fn norm(c: &[f64]) -> f64 {
+    c.iter().map(|x| x * x).sum::<f64>().sqrt()
+}

@@ -1,0 +1,375 @@
+//! One time step.
+
+use gelenk_model::math::Quat;
+use gelenk_model::rows::{Instant, RowKind};
+use gelenk_model::state::{State, Twist, Wrench};
+use gelenk_model::{Model, joint::MAX_COORDINATES, rows::unwrap_angle};
+
+use crate::error::StepError;
+use crate::flight;
+use crate::kick::{book, evaluate_loads, kick};
+use crate::method::Method;
+use crate::rows::{Look, Rows, Shape};
+use crate::scratch::{Bodies, Scratch};
+
+/// What a step took and did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Corrections of positions (single joints, or solves of all joints by a direct solver).
+    pub corrections: u64,
+    /// Corrections of velocities.
+    pub velocity_corrections: u64,
+    /// Work done by drives, applied forces and prescribed motions, J.
+    pub work: f64,
+    /// Energy taken by dampers and friction, J.
+    pub dissipation: f64,
+}
+
+/// Advances `state` by `h` seconds (h < 0 goes back). On an error the state is as before.
+///
+/// A stage of length h is the RATTLE scheme with exact free flight: symmetric, of second order, with joints closed to
+/// the tolerance at its end. Orders 4, 6 and 8 compose stages ([`Order`](crate::Order)).
+pub fn step(
+    model: &Model,
+    method: &Method,
+    state: &mut State,
+    scratch: &mut Scratch,
+    h: f64,
+) -> Result<StepReport, StepError> {
+    let t_next = state.t + h;
+    step_to(model, method, state, scratch, h, t_next, h)
+}
+
+/// [`step`], with the time at its end given to the last bit, as a part of a whole step `h_whole`: impulses of the state
+/// are for that one, and gaps are to vanish after it ([`Rows::set_target`]).
+pub(crate) fn step_to(
+    model: &Model,
+    method: &Method,
+    state: &mut State,
+    scratch: &mut Scratch,
+    h: f64,
+    t_next: f64,
+    h_whole: f64,
+) -> Result<StepReport, StepError> {
+    scratch.saved.clone_from(state);
+    scratch.joint_impulses.fill(Wrench::zero());
+    let stages = method.order.stages();
+    let mut report = StepReport::default();
+    let t = state.t;
+    let keep = (1.0 - h / h_whole).max(0.0);
+    let (mut done, mut h_open) = (0.0, 0.0);
+    if !scratch.corrects_velocities(method, true) {
+        h_open = h * stages[0];
+    }
+    for (i, gamma) in stages.iter().enumerate() {
+        done += gamma;
+        let last = i + 1 == stages.len();
+        let end = if last { t_next } else { t + done * h };
+        let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last };
+        if let Err(error) = stage.make(model, method, state, scratch, &mut report) {
+            state.clone_from(&scratch.saved);
+            return Err(error);
+        }
+        h_open = if scratch.corrects_velocities(method, last) { 0.0 } else { gamma * h };
+    }
+    Ok(report)
+}
+
+/// One stage of a step.
+struct Stage {
+    h: f64,
+    /// Length of the stage before if its velocities were left uncorrected; this one makes up for it.
+    h_open: f64,
+    /// The whole step that this is part of.
+    h_whole: f64,
+    t_next: f64,
+    keep: f64,
+    last: bool,
+}
+
+impl Stage {
+    /// The page of the paper.
+    fn make(
+        &self,
+        model: &Model,
+        method: &Method,
+        state: &mut State,
+        scratch: &mut Scratch,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        let (h, t_next) = (self.h, self.t_next);
+        let solver = method.solver.solver();
+
+        prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
+        half_kick(model, state, scratch, h); // v += h/2 M⁻¹ f(q, v, t)
+        set_target(model, state, scratch, self.keep);
+        // The impulse at an instant stands for the force over half the stages on both sides.
+        let span = 0.5 * (h + self.h_open);
+        if solver.warm_starts() {
+            warm_start(scratch, &state.impulse, span / self.h_whole);
+        } else {
+            scratch.rows.impulse.fill(0.0);
+        }
+        let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
+        report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
+        close_instant(model, scratch, h, false, report);
+        note_impulses(&scratch.rows, span / self.h_whole, &mut state.impulse);
+
+        fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
+        prepare(model, state, scratch); // J, K at t+h
+
+        // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
+        let correct = scratch.corrects_velocities(method, self.last);
+        report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?;
+        close_instant(model, scratch, h, true, report);
+        scratch.bodies.write_velocities(state);
+        Ok(())
+    }
+}
+
+/// J v + C_t = 0, nothing else. Returns the largest change of a velocity, m/s or rad/s.
+///
+/// Impulses along the rows at time t change no later position: the position correction finds them anyway.
+pub(crate) fn correct_velocities(
+    model: &Model,
+    method: &Method,
+    state: &mut State,
+    scratch: &mut Scratch,
+) -> Result<f64, StepError> {
+    prepare(model, state, scratch);
+    scratch.rows.velocity_impulse.fill(0.0);
+    method.solver.solver().correct_velocities(model, method, state.t, scratch)?;
+    scratch.bodies.write_velocities(state);
+    Ok(largest_change(&scratch.bodies.twists, &scratch.bodies.twists_before).0)
+}
+
+fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    rows.set_target(keep, model, bodies, state.t, &state.coordinate, work);
+}
+
+/// Begins the position correction with the impulses of the last step, for `part` of a whole step.
+fn warm_start(scratch: &mut Scratch, impulse: &[f64], part: f64) {
+    let Scratch { bodies, rows, .. } = scratch;
+    for (p, last) in rows.impulse.iter_mut().zip(impulse) {
+        *p = last * part;
+    }
+    for (i, block) in rows.blocks.iter().enumerate() {
+        rows.apply(i, &rows.impulse[block.first_row..][..block.n_rows], bodies);
+    }
+}
+
+/// Keeps the impulses found for `part` of a whole step as those of a whole one.
+fn note_impulses(rows: &Rows, part: f64, impulse: &mut [f64]) {
+    // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
+    if part.abs() > 0.01 {
+        for (last, p) in impulse.iter_mut().zip(&rows.impulse) {
+            *last = p / part;
+        }
+    }
+}
+
+/// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state.
+fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
+    let Scratch { bodies, rows, work, direct, .. } = scratch;
+    bodies.read_state(state);
+    if let Some(factor) = direct {
+        factor.ready = false;
+    }
+    rows.prepare(model, bodies, state.t, &state.coordinate, work);
+    bodies.twists_before.copy_from_slice(&bodies.twists);
+}
+
+/// v += h/2 M⁻¹ f(q, v, t).
+fn half_kick(model: &Model, state: &State, scratch: &mut Scratch, h: f64) {
+    if model.forces.is_empty() {
+        return;
+    }
+    let Scratch { bodies, loads, work, .. } = scratch;
+    evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work);
+    kick(bodies, loads, 0.5 * h);
+}
+
+/// Free flight over `h`: s(h) = s + ṡ h + g h²/2, ṡ(h) = ṡ + g h, R(h) = R(q) R, ω(h).
+fn fly(
+    model: &Model,
+    method: &Method,
+    state: &mut State,
+    scratch: &Scratch,
+    h: f64,
+    t_next: f64,
+) -> Result<(), StepError> {
+    let bodies = &scratch.bodies;
+    for i in 0..model.n_bodies() {
+        if bodies.fixed[i] {
+            continue;
+        }
+        let (twist, g) = (&bodies.twists[i], &bodies.gravity[i]);
+        state.s[i] += (twist.s_dot + g * (0.5 * h)) * h;
+        state.s_dot[i] = twist.s_dot + g * h;
+        let (turn, omega) = flight::fly(&bodies.spinner(i), &twist.omega, method.flight, h);
+        state.rot[i] = Quat::new_normalize(turn * state.rot[i].into_inner());
+        state.omega[i] = omega;
+        let finite = state.s[i].iter().chain(&state.s_dot[i]).chain(&omega).all(|x| x.is_finite());
+        if !finite || !state.rot[i].coords.iter().all(|x| x.is_finite()) {
+            return Err(StepError::NotFinite { body: i, t: t_next });
+        }
+    }
+    state.t = t_next;
+    update_coordinates(model, state);
+    Ok(())
+}
+
+/// The half kick at the end of a stage and the velocity correction, together: they act at the same instant.
+///
+/// Where a law reads velocities, the velocities it reads are those after kick and correction, so that the step is its
+/// own mirror image: v = v⁻ + h/2 M⁻¹ f(q, v, t+h) + M⁻¹ Jᵀ p with J v + C_t = 0, found by repetition.
+fn end_kick(
+    model: &Model,
+    method: &Method,
+    state: &State,
+    scratch: &mut Scratch,
+    h: f64,
+    correct: bool,
+) -> Result<u64, StepError> {
+    /// Most repetitions; with a contraction of ½ these reach rounding.
+    const MAX_ROUNDS: u32 = 100;
+    let solver = method.solver.solver();
+    scratch.rows.velocity_impulse.fill(0.0);
+    let mut corrections = 0;
+    if !scratch.loads.velocity_dependent {
+        half_kick(model, state, scratch, h);
+        if correct {
+            corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+        }
+        return Ok(corrections);
+    }
+    // The start of the repetition: velocities corrected without a kick.
+    corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+    let (mut change, mut body) = (f64::INFINITY, 0);
+    for _ in 0..MAX_ROUNDS {
+        let Scratch { bodies, loads, work, rows, previous_twists, .. } = scratch;
+        evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work);
+        previous_twists.copy_from_slice(&bodies.twists);
+        bodies.twists.copy_from_slice(&bodies.twists_before);
+        kick(bodies, loads, 0.5 * h);
+        for (i, block) in rows.blocks.iter().enumerate() {
+            let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
+            rows.apply(i, p, bodies);
+        }
+        corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+        let last_change = change;
+        (change, body) = largest_change(&scratch.bodies.twists, &scratch.previous_twists);
+        let speed = scratch.bodies.twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
+        let speed = speed.fold(1.0, f64::max);
+        let floor = 64.0 * f64::EPSILON * speed;
+        if change <= floor.max(0.01 * method.velocity_tolerance) {
+            return Ok(corrections);
+        }
+        if !change.is_finite() || change > 1e3 * last_change {
+            break;
+        }
+    }
+    Err(StepError::Forces { body, change, rounds: MAX_ROUNDS, t: state.t })
+}
+
+fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
+    let (mut largest, mut body) = (0.0, 0);
+    for (i, (now, before)) in twists.iter().zip(previous).enumerate() {
+        let change = (now.s_dot - before.s_dot).amax().max((now.omega - before.omega).amax());
+        if change > largest || change.is_nan() {
+            (largest, body) = (change, i);
+        }
+    }
+    (largest, body)
+}
+
+/// Books the impulses of an instant: force elements, prescribed motions, joint reactions.
+///
+/// A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
+fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
+    let Scratch { bodies, rows, loads, joint_impulses, .. } = scratch;
+    book(bodies, loads, 0.5 * h, report);
+    let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
+    report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
+    add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
+}
+
+/// Adds, for each joint, impulse and angular impulse about its point on body b.
+fn add_joint_impulses(
+    model: &Model,
+    bodies: &Bodies,
+    rows: &Rows,
+    impulse: &[f64],
+    joint_impulses: &mut [Wrench],
+) {
+    use gelenk_model::math::Vec3;
+    for (block, row) in rows.blocks.iter().zip(&model.rows) {
+        let RowKind::Joint(id) = row.kind else { continue };
+        let p = &impulse[block.first_row..][..block.n_rows];
+        let sum = &mut joint_impulses[id.index()];
+        if let Shape::Ball(_) = block.shape {
+            sum.force += Vec3::new(p[0], p[1], p[2]);
+            continue;
+        }
+        let (mut force, mut torque) = (Vec3::zeros(), Vec3::zeros());
+        for (k, p) in p.iter().enumerate() {
+            let jac = &rows.jac[block.jac + 12 * k + 6..][..6];
+            force += Vec3::new(jac[0], jac[1], jac[2]) * *p;
+            torque += Vec3::new(jac[3], jac[4], jac[5]) * *p;
+        }
+        let joint = &model.joints[id.index()];
+        let [a, b] = joint.bodies.map(|b| &bodies.poses[b.index()]);
+        let point = joint.kind.equations().force_point(a, b);
+        sum.force += force;
+        sum.torque += torque - (point - b.s).cross(&force);
+    }
+}
+
+/// Joint coordinates of the state, counted on over full turns.
+pub(crate) fn update_coordinates(model: &Model, state: &mut State) {
+    use gelenk_model::joint::CoordinateKind;
+    for joint in &model.joints {
+        let near = joint.near(&state.coordinate);
+        let equations = near.equations();
+        let coordinates = equations.coordinates();
+        if coordinates.is_empty() {
+            continue;
+        }
+        let [a, b] = joint.bodies.map(|id| state.pose(id));
+        let mut q = [0.0; MAX_COORDINATES];
+        equations.coordinate(&a, &b, &mut q);
+        for (i, coordinate) in coordinates.iter().enumerate() {
+            let slot = &mut state.coordinate[joint.first_coordinate + i];
+            *slot = match coordinate.kind {
+                CoordinateKind::Angle => unwrap_angle(q[i], *slot),
+                CoordinateKind::Length => q[i],
+            };
+        }
+    }
+}
+
+/// Kinetic and potential energy, J.
+pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
+    use gelenk_model::force::ForceContext;
+    let Scratch { bodies, loads, work, .. } = scratch;
+    let kinetic = model.kinetic_energy(state);
+    let mut potential = 0.0;
+    for (body, s) in model.bodies.iter().zip(&state.s) {
+        if !body.fixed {
+            potential -= body.mass * model.gravity.dot(s);
+        }
+    }
+    if !model.forces.is_empty() {
+        state.write_poses(&mut bodies.poses);
+        state.write_twists(&mut bodies.twists);
+        let (poses, twists) = (&bodies.poses, &bodies.twists);
+        let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
+        model.signals.evaluate(model, &at, work, &mut loads.signals);
+        let context = ForceContext { model, at, signals: &loads.signals };
+        for force in &model.forces {
+            potential += force.kind.law().potential_energy(&context);
+        }
+    }
+    (kinetic, potential)
+}

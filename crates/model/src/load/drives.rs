@@ -1,0 +1,520 @@
+//! What acts along joint coordinates: springs, dampers, drives, motors, motions, end stops.
+
+use gelenk_expr::Expr;
+
+use super::context::{Allowed, Context, Site};
+use super::expand::{Element, Flat};
+use super::joints::OPEN_JOINT;
+use crate::description::ForceValues;
+use crate::force::{ForceKind, JointAxis, JointDamper, JointSpring, Motor, Servo};
+use crate::joint::{Coordinate, CoordinateKind, JointId, JointProperties, Limit};
+use crate::rows::CoordinateTie;
+use crate::signal::{TimeFunction, Value, Work};
+use crate::source::Span;
+use crate::spec::tables::{DriveSpec, JointSpec, LimitSpec, MotionSpec, MotorSpec};
+use crate::spec::{Scalar, Text, did_you_mean};
+
+impl<'a> Context<'a> {
+    /// Builds all that acts along joint coordinates.
+    pub(crate) fn build_drives(&mut self, flat: &Flat<'a>) {
+        for joint in &flat.joints {
+            let Some(id) = self.joint_ids[joint.index] else { continue };
+            self.joint_spring(joint, id);
+            self.joint_damper(joint, id);
+            self.joint_properties(joint, id);
+            for (i, drive) in joint.spec.drive.0.iter().enumerate() {
+                self.drive(joint, id, drive, i);
+            }
+            for (i, motor) in joint.spec.motor.0.iter().enumerate() {
+                self.motor(joint, id, motor, i);
+            }
+            for (i, motion) in joint.spec.motion.0.iter().enumerate() {
+                self.motion(joint, id, motion, i);
+            }
+        }
+    }
+
+    fn coordinates(&self, id: JointId) -> &'static [Coordinate] {
+        self.builder.model().joints[id.index()].kind.equations().coordinates()
+    }
+
+    /// Value of a coordinate at the start.
+    pub(crate) fn start_coordinate(&self, id: JointId, which: usize) -> f64 {
+        let model = self.builder.model();
+        model.start.coordinate[model.joints[id.index()].first_coordinate + which]
+    }
+
+    /// The coordinates that a plain `damping` or `stiffness` means: the only one, or all if they are of one kind.
+    fn plain_coordinates(
+        &mut self,
+        site: &Site<'_>,
+        span: Span,
+        id: JointId,
+    ) -> Option<std::ops::Range<usize>> {
+        let joint = &self.builder.model().joints[id.index()];
+        let (type_name, freedoms) = (joint.kind.type_name(), joint.kind.free_dof());
+        let coordinates = self.coordinates(id);
+        if coordinates.is_empty() {
+            let message =
+                format!("a joint of type `{type_name}` has no coordinate for `{}`", site.what);
+            let help = "use it with hinge, slider and the like, or put a `[[drag]]` on the body";
+            self.error("no-coordinate", site, span, message, help);
+            return None;
+        }
+        if freedoms == 1 {
+            return Some(0..1);
+        }
+        if coordinates.iter().any(|c| c.kind != coordinates[0].kind) {
+            let message =
+                format!("a joint of type `{type_name}` slides and turns; which is meant?");
+            let help = "use drive = { coordinate = \"angle\", stiffness = ..., damping = ... }";
+            self.error("which-coordinate", site, span, message, help);
+            return None;
+        }
+        Some(0..coordinates.len())
+    }
+
+    /// The coordinate that a table means, by its name or by its key (`angle` or `position`).
+    pub(crate) fn which(
+        &mut self,
+        site: &Site<'_>,
+        span: Span,
+        id: JointId,
+        name: Option<&Text>,
+        kind: Option<CoordinateKind>,
+    ) -> Option<usize> {
+        let coordinates = self.coordinates(id);
+        let joint = &self.builder.model().joints[id.index()];
+        let (type_name, freedoms) = (joint.kind.type_name(), joint.kind.free_dof());
+        if coordinates.is_empty() {
+            let message = format!("a joint of type `{type_name}` has no coordinate");
+            self.error("no-coordinate", site, span, message, "use a hinge, a slider or the like");
+            return None;
+        }
+        if let Some(name) = name {
+            let found = coordinates.iter().position(|c| c.name == name.text);
+            if found.is_none() && !name.poisoned {
+                let known = coordinates.iter().map(|c| c.name);
+                let help = did_you_mean(&name.text, known).unwrap_or_default();
+                let message =
+                    format!("a joint of type `{type_name}` has no coordinate `{}`", name.text);
+                self.error("no-coordinate", site, name.span, message, help);
+            }
+            return found;
+        }
+        let fitting: Vec<usize> = (0..coordinates.len())
+            .filter(|i| kind.is_none_or(|kind| coordinates[*i].kind == kind))
+            .collect();
+        match fitting.as_slice() {
+            [only] => Some(*only),
+            [first, ..] if freedoms == 1 => Some(*first),
+            [] => {
+                let (has, key) = match coordinates[0].kind {
+                    CoordinateKind::Angle => ("turns", "angle"),
+                    CoordinateKind::Length => ("slides", "position"),
+                };
+                let message = format!("a joint of type `{type_name}` {has} only");
+                self.error("no-coordinate", site, span, message, format!("use `{key}`"));
+                None
+            }
+            _ => {
+                let names: Vec<String> =
+                    coordinates.iter().map(|c| format!("`{}`", c.name)).collect();
+                let message = format!("a joint of type `{type_name}` has several coordinates");
+                let help = format!("say which with `coordinate`: {}", names.join(", "));
+                self.error("which-coordinate", site, span, message, help);
+                None
+            }
+        }
+    }
+
+    fn joint_spring(&mut self, joint: &Element<'a, JointSpec>, id: JointId) -> Option<()> {
+        let spec = joint.spec;
+        let rest = match (&spec.rest, &spec.rest_deg) {
+            (Some(_), Some(second)) => {
+                let site = joint.site("rest");
+                self.error("place-twice", &site, second.span, "`rest` is given twice", "keep one");
+                return None;
+            }
+            (Some(rest), None) => Some((rest, false)),
+            (None, Some(rest)) => Some((rest, true)),
+            (None, None) => None,
+        };
+        let Some(stiffness) = &spec.stiffness else {
+            if let Some((rest, _)) = rest {
+                let message = "`rest` is of no use without `stiffness`";
+                self.error(
+                    "unused-key",
+                    &joint.site("rest"),
+                    rest.span,
+                    message,
+                    "add `stiffness`",
+                );
+            }
+            return None;
+        };
+        let site = joint.site("stiffness");
+        let range = self.plain_coordinates(&site, stiffness.span, id)?;
+        let (stiffness_expr, value) = self.live(&site, stiffness)?;
+        self.warn_negative(&site, stiffness.span, value);
+        for which in range {
+            let (rest_expr, rest) = if let Some((scalar, degrees)) = rest {
+                self.live_angle(&joint.site("rest"), scalar, degrees)?
+            } else {
+                let start = self.start_coordinate(id, which);
+                (self.pool.float(start), Value::Constant(start))
+            };
+            let axis = JointAxis { joint: id, which };
+            let kind = ForceKind::JointSpring(JointSpring { axis, rest, stiffness: value });
+            let values = vec![("rest", rest_expr), ("stiffness", stiffness_expr)];
+            self.add_axis_force(joint, "spring", which, kind, values);
+        }
+        Some(())
+    }
+
+    fn joint_damper(&mut self, joint: &Element<'a, JointSpec>, id: JointId) -> Option<()> {
+        let damping = joint.spec.damping.as_ref()?;
+        let site = joint.site("damping");
+        let range = self.plain_coordinates(&site, damping.span, id)?;
+        let (expr, value) = self.live(&site, damping)?;
+        self.warn_negative(&site, damping.span, value);
+        for which in range {
+            let axis = JointAxis { joint: id, which };
+            let kind = ForceKind::JointDamper(JointDamper { axis, damping: value });
+            self.add_axis_force(joint, "damping", which, kind, vec![("damping", expr)]);
+        }
+        Some(())
+    }
+
+    /// Adds a force along a coordinate: `elbow.spring`, `elbow.drive2`.
+    fn add_axis_force(
+        &mut self,
+        joint: &Element<'a, JointSpec>,
+        what: &str,
+        i: usize,
+        kind: ForceKind,
+        values: Vec<(&'static str, Expr)>,
+    ) {
+        let name = part_name(&joint.name, what, i);
+        self.add_force(&name, kind, ForceValues { points: Vec::new(), values });
+    }
+
+    /// A live number, from degrees if asked.
+    fn live_angle(
+        &mut self,
+        site: &Site<'_>,
+        scalar: &Scalar,
+        degrees: bool,
+    ) -> Option<(Expr, Value)> {
+        let mut expr = self.scalar_expr(site, scalar, Allowed::State)?;
+        if degrees {
+            expr = self.radians_expr(expr);
+        }
+        let value = self.live_value(site, scalar.span, expr)?;
+        Some((expr, value))
+    }
+
+    fn radians_expr(&mut self, degrees: Expr) -> Expr {
+        let factor = self.pool.rational(1, 180);
+        self.pool.mul(&[degrees, Expr::PI, factor])
+    }
+
+    fn drive(
+        &mut self,
+        joint: &Element<'a, JointSpec>,
+        id: JointId,
+        spec: &DriveSpec,
+        i: usize,
+    ) -> Option<()> {
+        let site = joint.site("drive");
+        let targets = [
+            (&spec.angle, CoordinateKind::Angle, false),
+            (&spec.angle_deg, CoordinateKind::Angle, true),
+            (&spec.position, CoordinateKind::Length, false),
+        ];
+        let given: Vec<_> = targets
+            .iter()
+            .filter_map(|(s, kind, deg)| s.as_ref().map(|s| (s, *kind, *deg)))
+            .collect();
+        if given.len() > 1 {
+            let message = "the drive has more than one target";
+            let help = "keep one of `angle`, `angle_deg` and `position`";
+            self.error("place-twice", &site, spec.span, message, help);
+            return None;
+        }
+        let target = given.first().copied();
+        if target.is_none() && spec.velocity.is_none() {
+            let message = "the drive has no target";
+            let help = "give `angle`, `angle_deg`, `position` or `velocity`; for a plain torque use `motor`";
+            self.error("missing-key", &site, spec.span, message, help);
+            return None;
+        }
+        let kind = target.map(|t| t.1);
+        let which = self.which(&site, spec.span, id, spec.coordinate.as_ref(), kind)?;
+        let (target_expr, target_value) = match target {
+            Some((scalar, _, degrees)) => {
+                self.live_angle(&joint.site("target of the drive"), scalar, degrees)?
+            }
+            None => (Expr::ZERO, Value::Constant(0.0)),
+        };
+        let (velocity_expr, target_velocity) = if let Some(velocity) = &spec.velocity {
+            self.live(&joint.site("velocity of the drive"), velocity)?
+        } else {
+            // A target that is a function of time alone has a velocity of its own.
+            let rate = self.time_derivative(target_expr);
+            (rate, self.live_value(&site, spec.span, rate)?)
+        };
+        let mut read = |what: &'static str, scalar: &Option<Scalar>, default: f64| match scalar {
+            Some(scalar) => {
+                let site = joint.site(what);
+                let live = self.live(&site, scalar)?;
+                self.warn_negative(&site, scalar.span, live.1);
+                Some(live)
+            }
+            None => Some((self.pool.float(default), Value::Constant(default))),
+        };
+        let stiffness = read("stiffness of the drive", &spec.stiffness, 0.0);
+        let damping = read("damping of the drive", &spec.damping, 0.0);
+        let brake = read("brake", &spec.brake, 0.0);
+        let max = [&spec.max_torque, &spec.max_force].into_iter().find(|s| s.is_some());
+        let max = match max {
+            Some(scalar) => read("max_torque", scalar, 0.0),
+            None => Some((Expr::ZERO, Value::Constant(f64::INFINITY))),
+        };
+        let (stiffness, damping, brake, max) = (stiffness?, damping?, brake?, max?);
+        let zero = Value::Constant(0.0);
+        if stiffness.1 == zero && damping.1 == zero && brake.1 == zero {
+            let message = "the drive has neither stiffness nor damping, so it does nothing";
+            self.error("idle-drive", &site, spec.span, message, "give `stiffness` and `damping`");
+            return None;
+        }
+        if target.is_some() && stiffness.1 == zero {
+            let message =
+                "the drive has a target but no stiffness, so it follows the velocity only";
+            self.warn("idle-drive", &site, spec.span, message, "give `stiffness`");
+        }
+        let axis = JointAxis { joint: id, which };
+        let servo = Servo {
+            axis,
+            target: target_value,
+            target_velocity,
+            stiffness: stiffness.1,
+            damping: damping.1,
+            max_force: max.1,
+            brake: brake.1,
+        };
+        let mut values = vec![
+            ("target", target_expr),
+            ("target_velocity", velocity_expr),
+            ("stiffness", stiffness.0),
+            ("damping", damping.0),
+            ("brake", brake.0),
+        ];
+        if max.1 != Value::Constant(f64::INFINITY) {
+            values.push(("max_force", max.0));
+        }
+        self.add_axis_force(joint, "drive", i, ForceKind::Servo(servo), values);
+        Some(())
+    }
+
+    /// d/dt of a function of time; zero for one of the state.
+    fn time_derivative(&mut self, expr: Expr) -> Expr {
+        let symbols = self.pool.symbols_of(expr);
+        if symbols.iter().any(|s| self.states.contains_key(s)) {
+            return Expr::ZERO;
+        }
+        let time = self.pool.time();
+        self.pool.diff(expr, time)
+    }
+
+    fn motor(
+        &mut self,
+        joint: &Element<'a, JointSpec>,
+        id: JointId,
+        spec: &MotorSpec,
+        i: usize,
+    ) -> Option<()> {
+        let site = joint.site("motor");
+        let (scalar, kind) = match (&spec.torque, &spec.force) {
+            (Some(torque), None) => (torque, CoordinateKind::Angle),
+            (None, Some(force)) => (force, CoordinateKind::Length),
+            _ => {
+                let message = "a motor has either `torque` or `force`";
+                let help = "give `torque` for a turning joint, `force` for a sliding one";
+                self.error("missing-key", &site, spec.span, message, help);
+                return None;
+            }
+        };
+        let which = self.which(&site, spec.span, id, spec.coordinate.as_ref(), Some(kind))?;
+        let (expr, force) = self.live(&site, scalar)?;
+        let axis = JointAxis { joint: id, which };
+        let kind = ForceKind::Motor(Motor { axis, force });
+        self.add_axis_force(joint, "motor", i, kind, vec![("force", expr)]);
+        Some(())
+    }
+
+    fn motion(
+        &mut self,
+        joint: &Element<'a, JointSpec>,
+        id: JointId,
+        spec: &MotionSpec,
+        i: usize,
+    ) -> Option<()> {
+        let site = joint.site("motion");
+        let targets = [
+            (&spec.angle, CoordinateKind::Angle, false),
+            (&spec.angle_deg, CoordinateKind::Angle, true),
+            (&spec.position, CoordinateKind::Length, false),
+        ];
+        let given: Vec<_> = targets
+            .iter()
+            .filter_map(|(s, kind, deg)| s.as_ref().map(|s| (s, *kind, *deg)))
+            .collect();
+        let [(scalar, kind, degrees)] = given.as_slice() else {
+            let message = "a motion has one of `angle`, `angle_deg` and `position`";
+            self.error(
+                "missing-key",
+                &site,
+                spec.span,
+                message,
+                "such as motion = { angle = \"2*pi*t\" }",
+            );
+            return None;
+        };
+        let which = self.which(&site, spec.span, id, spec.coordinate.as_ref(), Some(*kind))?;
+        let mut expr = self.scalar_expr(&site, scalar, Allowed::Time)?;
+        if *degrees {
+            expr = self.radians_expr(expr);
+        }
+        let target = self.time_function(&site, scalar.span, expr)?;
+        let start = self.start_coordinate(id, which);
+        let [at_zero, ..] = target.value(0.0, &mut work_for(&target));
+        if !self.options.allow_open && (at_zero - start).abs() > OPEN_JOINT {
+            let message = format!(
+                "the motion begins at {at_zero}, but the joint stands at {start} at the start"
+            );
+            let help = "set the joint's `start`, or add the difference to the motion";
+            self.error("open-joint", &site, scalar.span, message, help);
+        }
+        let tie = CoordinateTie { terms: vec![(id, which, 1.0)], target };
+        self.ties.push((part_name(&joint.name, "motion", i), tie));
+        Some(())
+    }
+
+    /// A function of time with its derivatives.
+    fn time_function(&mut self, site: &Site<'_>, span: Span, expr: Expr) -> Option<TimeFunction> {
+        let time = self.pool.time();
+        if !self.pool.contains(expr, time) {
+            return self.finite(site, span, expr).map(TimeFunction::Constant);
+        }
+        let first = self.pool.diff(expr, time);
+        let second = self.pool.diff(first, time);
+        let tape = self.compile(site, span, &[expr, first, second], &[time])?;
+        let values = tape.values(&[0.0]);
+        if !values.iter().all(|v| v.is_finite()) {
+            let message = format!("{} or its rate is not finite at t = 0", site.what);
+            let help = "use a function that is smooth at the start";
+            self.error("bad-number", site, span, message, help);
+            return None;
+        }
+        Some(TimeFunction::Tape(tape))
+    }
+
+    fn joint_properties(&mut self, joint: &Element<'a, JointSpec>, id: JointId) {
+        let spec = joint.spec;
+        let mut properties = JointProperties::default();
+        for limit in &spec.limits.0 {
+            properties.limits.extend(self.limit(joint, id, limit));
+        }
+        if let Some(friction) = &spec.friction {
+            let site = joint.site("friction");
+            let range = self.plain_coordinates(&site, friction.span, id);
+            let value = self.not_negative(&site, friction);
+            if let (Some(range), Some(value)) = (range, value) {
+                let mut list = vec![0.0; self.coordinates(id).len()];
+                list[range].fill(value);
+                properties.friction = list;
+            }
+        }
+        let strength = |context: &mut Self, what, scalar: &Option<Scalar>| {
+            let scalar = scalar.as_ref()?;
+            context.positive(&joint.site(what), scalar)
+        };
+        properties.break_force = strength(self, "break_force", &spec.break_force);
+        properties.break_torque = strength(self, "break_torque", &spec.break_torque);
+        if properties != JointProperties::default() {
+            let message = "limits, friction and strength of joints are not simulated yet";
+            let help = "the run goes on without them";
+            self.warn("not-simulated", &joint.site("joint"), spec.span, message, help);
+            self.builder.joint_properties(id, properties);
+        }
+    }
+
+    fn limit(
+        &mut self,
+        joint: &Element<'a, JointSpec>,
+        id: JointId,
+        spec: &LimitSpec,
+    ) -> Option<Limit> {
+        let site = joint.site("limits");
+        let degrees = spec.min_deg.is_some() || spec.max_deg.is_some();
+        let kind = degrees.then_some(CoordinateKind::Angle);
+        let which = self.which(&site, spec.span, id, spec.coordinate.as_ref(), kind);
+        let mut bound =
+            |plain: &Option<Scalar>, deg: &Option<Scalar>, default: f64| match (plain, deg) {
+                (Some(_), Some(second)) => {
+                    self.error(
+                        "place-twice",
+                        &site,
+                        second.span,
+                        "the limit is given twice",
+                        "keep one",
+                    );
+                    None
+                }
+                (Some(scalar), None) => self.number(&site, scalar),
+                (None, Some(scalar)) => self.number(&site, scalar).map(f64::to_radians),
+                (None, None) => Some(default),
+            };
+        let min = bound(&spec.min, &spec.min_deg, f64::NEG_INFINITY);
+        let max = bound(&spec.max, &spec.max_deg, f64::INFINITY);
+        let restitution = match &spec.restitution {
+            Some(scalar) => self.fraction(&joint.site("restitution"), scalar),
+            None => Some(0.0),
+        };
+        let limit = Limit { which: which?, min: min?, max: max?, restitution: restitution? };
+        if limit.min > limit.max {
+            let message = format!("min = {} is larger than max = {}", limit.min, limit.max);
+            self.error("min-above-max", &site, spec.span, message, "swap the two");
+            return None;
+        }
+        if limit.min == f64::NEG_INFINITY && limit.max == f64::INFINITY {
+            let message = "the limits are empty";
+            self.error("missing-key", &site, spec.span, message, "give `min`, `max` or both");
+            return None;
+        }
+        let start = self.start_coordinate(id, limit.which);
+        if start < limit.min - OPEN_JOINT || start > limit.max + OPEN_JOINT {
+            let message = format!(
+                "the joint starts at {start}, outside its limits from {} to {}",
+                limit.min, limit.max
+            );
+            let help = "move the bodies, set the joint's `start`, or change the limits";
+            self.error("out-of-range", &site, spec.span, message, help);
+        }
+        Some(limit)
+    }
+}
+
+fn work_for(target: &TimeFunction) -> Work {
+    let registers = match target {
+        TimeFunction::Constant(_) => 0,
+        TimeFunction::Tape(tape) => tape.n_registers(),
+    };
+    Work { registers: vec![0.0; registers], ..Work::default() }
+}
+
+/// The name of something that belongs to a joint; names that users give have no dots.
+fn part_name(joint: &str, what: &str, i: usize) -> String {
+    if i == 0 { format!("{joint}.{what}") } else { format!("{joint}.{what}{}", i + 1) }
+}

@@ -1,0 +1,221 @@
+//! From a file to a model: reading, checking, building.
+//!
+//! ```text
+//! text -parse-> FileSpec (+ part files) -expand-> elements with full names -build-> Model
+//! ```
+//! Every step writes its faults down and goes on, so that all faults of a file are found at once.
+
+mod bodies;
+mod build;
+mod conditions;
+mod context;
+mod curves;
+mod drives;
+mod expand;
+mod files;
+mod forces;
+mod frame;
+mod inertia;
+mod joints;
+mod materials;
+mod names;
+mod nesting;
+mod parameters;
+mod parse;
+mod rotation;
+mod run;
+mod scope;
+mod shapes;
+mod sources;
+mod start;
+mod state;
+
+pub use joints::OPEN_JOINT;
+pub use run::{ENGINES, SOLVERS};
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use context::Context;
+use files::{Folder, read_regular};
+use parse::parse_file;
+use sources::Sources;
+
+use crate::description::Description;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::limits::Limits;
+use crate::model::Model;
+use crate::source::{FileId, SourceMap};
+use crate::spec::Report;
+
+/// How to load a model.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Other values for parameters, name and expression: `--set l=2`.
+    pub overrides: Vec<(String, String)>,
+    /// What a model may ask of the machine.
+    pub limits: Limits,
+    /// Folder below which part files and meshes are read. `load_path` takes the file's own if this is `None`;
+    /// `load_text` then reads no files.
+    pub base_dir: Option<PathBuf>,
+    /// Texts that stand in for part files, by path below the folder: what a recording has kept of them.
+    pub texts: Vec<(String, String)>,
+    /// Accept joints and equations that do not hold at the start, for assembly.
+    pub allow_open: bool,
+}
+
+/// A model and all that is known of where it came from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The model.
+    pub model: Model,
+    /// The same with parameters as symbols.
+    pub description: Description,
+    /// The texts it was read from: the model file first, then `--set`, then part files.
+    pub sources: SourceMap,
+    /// What its user should know.
+    pub warnings: Vec<Diagnostic>,
+    /// Mesh files by path below the model's folder, with the BLAKE3 hash of their bytes.
+    pub meshes: Vec<(String, String)>,
+}
+
+impl Loaded {
+    /// All of the input in one text: name, length and text of every source, and the hashes of meshes. Two models with the
+    /// same canonical text are the same; it does not depend on the folder the command was given in.
+    pub fn canonical_text(&self) -> String {
+        let mut text = String::from("gelenk model 1\n");
+        for (i, file) in self.sources.files().iter().enumerate() {
+            let name = if i == 0 { "model" } else { file.name.as_str() };
+            let _ = writeln!(text, "{name} {}", file.text.len());
+            text.push_str(&file.text);
+            text.push('\n');
+        }
+        let mut meshes = self.meshes.clone();
+        meshes.sort();
+        for (name, digest) in meshes {
+            let _ = writeln!(text, "mesh {name} {digest}");
+        }
+        text
+    }
+
+    /// The warnings drawn with the lines of the file.
+    pub fn render_warnings(&self, color: bool) -> String {
+        crate::render::render(&self.warnings, &self.sources, color)
+    }
+}
+
+/// Loads a model file.
+pub fn load_path(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+    let shown = path.display().to_string();
+    let mut report = Report::default();
+    let bytes = match read_regular(path, &shown, options.limits.file) {
+        Ok(bytes) => bytes,
+        Err(fault) => {
+            let mut diagnostic = Diagnostic::error(fault.code, fault.message);
+            diagnostic.help = fault.help;
+            report.push(None, diagnostic);
+            return Err(failed(report));
+        }
+    };
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let message = format!("`{shown}` is not UTF-8 text (byte {at})");
+            report
+                .push(None, Diagnostic::error("not-text", message).help("save the file as UTF-8"));
+            return Err(failed(report));
+        }
+    };
+    let own = path.parent().unwrap_or(Path::new("."));
+    let base = options.base_dir.as_deref().unwrap_or(own);
+    let stem = path.file_stem().map_or_else(|| shown.clone(), |s| s.to_string_lossy().into_owned());
+    load(report, &shown, &stem, &text, Some((base, own)), options)
+}
+
+/// Loads a model from a text; `name` is what messages call it. No file is read unless the options give a folder.
+pub fn load_text(name: &str, text: &str, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+    let mut report = Report::default();
+    if text.len() as u64 > options.limits.file {
+        let message = format!("`{name}` is larger than the limit of {} bytes", options.limits.file);
+        let help = format!("raise it with `--limit file={}`", text.len());
+        report.push(None, Diagnostic::error("limit-file", message).help(help));
+        return Err(failed(report));
+    }
+    let base = options.base_dir.as_deref().map(|base| (base, base));
+    let stem = name.strip_suffix(".toml").unwrap_or(name);
+    load(report, name, stem, text, base, options)
+}
+
+fn failed(report: Report) -> Diagnostics {
+    let (list, sources) = report.into_parts();
+    Diagnostics { list, sources }
+}
+
+fn load(
+    mut report: Report,
+    shown: &str,
+    stem: &str,
+    text: &str,
+    folders: Option<(&Path, &Path)>,
+    options: &LoadOptions,
+) -> Result<Loaded, Diagnostics> {
+    let root_id = report.sources.add(shown, text);
+    let overrides = read_overrides(&mut report, &options.overrides);
+    let folder = match folders.map(|(base, _)| Folder::new(base)) {
+        Some(Ok(folder)) => Some(folder.with_texts(&options.texts)),
+        Some(Err(fault)) => {
+            let mut diagnostic = Diagnostic::error(fault.code, fault.message);
+            diagnostic.help = fault.help;
+            report.push(None, diagnostic);
+            None
+        }
+        None => None,
+    };
+    let Some(root) = parse_file(&mut report, root_id, &options.limits) else {
+        return Err(failed(report));
+    };
+    let own = folders.and_then(|(_, own)| {
+        let own = if own.as_os_str().is_empty() { Path::new(".") } else { own };
+        own.canonicalize().ok()
+    });
+    let own = own.or_else(|| folder.as_ref().map(|f| f.root().to_owned())).unwrap_or_default();
+    let sources = Sources::gather(&mut report, root, root_id, folder.as_ref(), &own, options);
+    let name = sources.root().model.as_ref().and_then(|m| m.name.as_ref());
+    let name = name.map_or_else(|| stem.to_owned(), |n| n.text.clone());
+    let mut context = Context::new(options, report, &name, overrides, folder);
+    context.build(&sources);
+    context.finish()
+}
+
+/// A parameter's value from the command line, and whether a parameter took it.
+type Overrides = rustc_hash::FxHashMap<String, (crate::spec::Scalar, bool)>;
+
+/// Values from the command line, as a text of their own: one line each.
+fn read_overrides(report: &mut Report, overrides: &[(String, String)]) -> Overrides {
+    use crate::source::Span;
+    use crate::spec::{Scalar, ScalarSource, Text};
+    let mut read = Overrides::default();
+    if overrides.is_empty() {
+        return read;
+    }
+    let mut text = String::new();
+    let mut places = Vec::new();
+    for (name, value) in overrides {
+        // A line break inside a value would shift the lines of the others.
+        let (name, value) = (name.trim(), value.trim().replace(['\n', '\r'], " "));
+        let start = text.len() + name.len() + 1;
+        places.push((name.to_owned(), value.clone(), start..start + value.len()));
+        let _ = writeln!(text, "{name}={value}");
+    }
+    let file: FileId = report.sources.add("--set", &text);
+    for (name, value, range) in places {
+        let span = Span::new(file, range);
+        let source = match value.parse::<f64>() {
+            Ok(x) if x.is_finite() && !value.starts_with('+') => ScalarSource::Number(x, value),
+            _ => ScalarSource::Expression(Text::bare(&value, span)),
+        };
+        read.insert(name, (Scalar { span, source }, false));
+    }
+    read
+}

@@ -1,0 +1,178 @@
+//! `[model]` and `[run]`, and numbers with bounds.
+
+use super::context::{Context, Site};
+use super::scope::ScopeId;
+use crate::settings::{Flight, RunSettings};
+use crate::source::Span;
+use crate::spec::tables::{FileSpec, ModelSpec, RunSpec};
+use crate::spec::{Scalar, did_you_mean};
+
+/// Engines that `[run]` may name.
+pub const ENGINES: [&str; 1] = ["impulse"];
+/// Solvers of the impulse engine.
+pub const SOLVERS: [&str; 2] = ["direct", "iterative"];
+/// Highest order of the Taylor series of free flight.
+const MOST_TAYLOR: u32 = 30;
+
+impl Context<'_> {
+    /// Reads `[model]` and `[run]`.
+    pub(crate) fn build_settings(&mut self, file: &FileSpec) {
+        self.description.gravity[2] = self.pool.rational(-981, 100);
+        if let Some(model) = &file.model {
+            self.model_table(model);
+        }
+        if let Some(run) = &file.run {
+            self.run_table(run);
+        }
+    }
+
+    fn model_table(&mut self, spec: &ModelSpec) {
+        let site = Site::new(ScopeId::ROOT, "[model]", "gravity");
+        if let Some(description) = &spec.description {
+            self.builder.description(&description.text);
+        }
+        if let Some(gravity) = &spec.gravity
+            && let Some((expr, value)) = self.vector_quantity(&site, gravity)
+        {
+            if value.norm() > 1e6 {
+                let message = format!("gravity is {:e} m/s²", value.norm());
+                let help = "on Earth it is [0, 0, -9.81]";
+                self.error("out-of-range", &site, gravity[0].span, message, help);
+            }
+            self.description.gravity = expr;
+            self.builder.gravity(value);
+        }
+    }
+
+    fn run_table(&mut self, spec: &RunSpec) {
+        let mut run = RunSettings::default();
+        let at = |what| Site::new(ScopeId::ROOT, "[run]", what);
+        if let Some(engine) = &spec.engine
+            && !engine.poisoned
+        {
+            if ENGINES.contains(&engine.text.as_str()) {
+                run.engine.clone_from(&engine.text);
+            } else {
+                let message = format!("there is no engine `{}`", engine.text);
+                let help = did_you_mean(&engine.text, ENGINES).unwrap_or_default();
+                self.error("unknown-engine", &at("engine"), engine.span, message, help);
+            }
+        }
+        if let Some(solver) = &spec.solver
+            && !solver.poisoned
+        {
+            if SOLVERS.contains(&solver.text.as_str()) {
+                run.solver.clone_from(&solver.text);
+            } else {
+                let message = format!("there is no solver `{}`", solver.text);
+                let help = did_you_mean(&solver.text, SOLVERS).unwrap_or_default();
+                self.error("unknown-solver", &at("solver"), solver.span, message, help);
+            }
+        }
+        if let Some(duration) = &spec.duration
+            && let Some(value) = self.not_negative(&at("duration"), duration)
+        {
+            run.duration = value;
+        }
+        let positive = [
+            ("step", &spec.step, &mut run.step),
+            ("tolerance", &spec.tolerance, &mut run.tolerance),
+            ("velocity_tolerance", &spec.velocity_tolerance, &mut run.velocity_tolerance),
+        ];
+        for (what, scalar, slot) in positive {
+            if let Some(scalar) = scalar
+                && let Some(value) = self.positive(&at(what), scalar)
+            {
+                *slot = value;
+            }
+        }
+        if let Some(step) = &spec.step
+            && run.duration > 0.0
+            && run.step > run.duration
+        {
+            let message = format!(
+                "the step of {} s is longer than the duration of {} s",
+                run.step, run.duration
+            );
+            let help = "choose a smaller step, such as 0.01";
+            self.error("bad-step", &at("step"), step.span, message, help);
+        }
+        if run.step > 0.0 && run.duration / run.step > 1e10 {
+            let message = format!("the run would take {:.1e} steps", run.duration / run.step);
+            let span = spec.step.as_ref().or(spec.duration.as_ref()).map_or(spec.span, |s| s.span);
+            let help = "choose a larger step or a shorter duration";
+            self.error("bad-step", &at("step"), span, message, help);
+        }
+        if let Some(sample) = &spec.sample {
+            run.sample = self.positive(&at("sample"), sample);
+        }
+        if let Some(order) = &spec.order
+            && let Some(value) = self.whole(&at("order"), order)
+        {
+            match value {
+                2 | 4 | 6 | 8 => run.order = u32::try_from(value).unwrap_or(2),
+                _ => {
+                    let message = format!("there is no method of order {value}");
+                    self.error("bad-order", &at("order"), order.span, message, "use 2, 4, 6 or 8");
+                }
+            }
+        }
+        if let Some(flight) = &spec.flight
+            && !flight.poisoned
+        {
+            if let Some(value) = parse_flight(&flight.text) {
+                run.flight = value;
+            } else {
+                let message = format!("there is no flight `{}`", flight.text);
+                let help = format!("use `exact`, or `taylor:N` with N from 1 to {MOST_TAYLOR}");
+                self.error("unknown-flight", &at("flight"), flight.span, message, help);
+            }
+        }
+        if let Some(correct) = spec.velocity_correction {
+            run.velocity_correction = correct;
+        }
+        self.builder.run(run);
+    }
+
+    /// A number above zero.
+    pub(crate) fn positive(&mut self, site: &Site<'_>, scalar: &Scalar) -> Option<f64> {
+        let value = self.number(site, scalar)?;
+        self.bounded(site, scalar.span, value, value > 0.0, "it must be above 0")
+    }
+
+    /// A number that is not negative.
+    pub(crate) fn not_negative(&mut self, site: &Site<'_>, scalar: &Scalar) -> Option<f64> {
+        let value = self.number(site, scalar)?;
+        self.bounded(site, scalar.span, value, value >= 0.0, "it must be 0 or more")
+    }
+
+    /// A number from 0 to 1.
+    pub(crate) fn fraction(&mut self, site: &Site<'_>, scalar: &Scalar) -> Option<f64> {
+        let value = self.number(site, scalar)?;
+        let good = (0.0..=1.0).contains(&value);
+        self.bounded(site, scalar.span, value, good, "it lies between 0 and 1")
+    }
+
+    fn bounded(
+        &mut self,
+        site: &Site<'_>,
+        span: Span,
+        value: f64,
+        good: bool,
+        help: &str,
+    ) -> Option<f64> {
+        if good {
+            return Some(value);
+        }
+        self.error("out-of-range", site, span, format!("{} is {value}", site.what), help);
+        None
+    }
+}
+
+fn parse_flight(text: &str) -> Option<Flight> {
+    if text == "exact" {
+        return Some(Flight::Exact);
+    }
+    let order: u32 = text.strip_prefix("taylor:")?.parse().ok()?;
+    (1..=MOST_TAYLOR).contains(&order).then_some(Flight::Taylor(order))
+}

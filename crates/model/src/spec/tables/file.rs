@@ -1,0 +1,146 @@
+//! The file as a whole, parts and instances.
+
+use super::{
+    BodySpec, ConstraintSpec, ContactSpec, DamperSpec, DragSpec, ForceSpec, GearSpec, IgnoreSpec,
+    JointSpec, MarkerSpec, MaterialSpec, ParameterSpec, PointSpec, RotationSpec, SpringSpec, Value,
+};
+use crate::spec::{Named, Scalar, Text, Vec3Spec, spec};
+
+spec! {
+    /// A model file.
+    pub struct FileSpec {
+        ..contents: Contents,
+        /// Name, description and gravity.
+        model: Option<ModelSpec>,
+        /// How to run the model.
+        run: Option<RunSpec>,
+        /// Settings of viewers; not looked at here.
+        view: Option<Value>,
+        /// Where bodies begin, in place of where they are drawn; `gelenk assemble` writes these.
+        start: Vec<StartSpec>,
+    }
+
+    /// Where a body begins. What is left out stays as it is drawn. Joints keep the places on the body that they were
+    /// drawn with, so that a mechanism can begin in another posture.
+    pub struct StartSpec("start") {
+        /// The body or point.
+        body: Text,
+        /// Origin of its frame, m.
+        position: Option<Vec3Spec>,
+        /// How its frame is turned.
+        rotation: Option<RotationSpec>,
+        /// Velocity of that origin, m/s.
+        velocity: Option<Vec3Spec>,
+        /// Angular velocity, world axes, rad/s.
+        angular_velocity: Option<Vec3Spec>,
+    }
+
+    /// What a model file and a part both hold.
+    pub struct Contents {
+        /// Named numbers that expressions use. In a part, the instance may give other values.
+        parameters: Named<ParameterSpec>,
+        /// Rigid bodies.
+        body: Vec<BodySpec>,
+        /// Point masses.
+        point: Vec<PointSpec>,
+        /// Named points on bodies.
+        marker: Vec<MarkerSpec>,
+        /// Joints.
+        joint: Vec<JointSpec>,
+        /// Couplings between joint coordinates.
+        gear: Vec<GearSpec>,
+        /// Springs between two points.
+        spring: Vec<SpringSpec>,
+        /// Dampers between two points.
+        damper: Vec<DamperSpec>,
+        /// Forces and torques on bodies.
+        force: Vec<ForceSpec>,
+        /// Viscous drag on bodies.
+        drag: Vec<DragSpec>,
+        /// Equations that positions obey.
+        constraint: Vec<ConstraintSpec>,
+        /// Materials for contact.
+        material: Vec<MaterialSpec>,
+        /// Contact values of pairs of materials.
+        contact: Vec<ContactSpec>,
+        /// Pairs of bodies or groups that do not touch.
+        ignore: Vec<IgnoreSpec>,
+        /// Parts by name, to be used by instances.
+        part: Named<PartSpec>,
+        /// Uses of parts.
+        instance: Vec<InstanceSpec>,
+    }
+
+    /// A part: the tables of a model, used once or many times by `[[instance]]`. A part file is a model file without
+    /// `[model]` and `[run]` (both are passed over, so that a part file can be run alone).
+    pub struct PartSpec {
+        ..contents: Contents,
+        /// What it is, for people.
+        description: Option<Text>,
+    }
+
+    /// A use of a part.
+    pub struct InstanceSpec("instance") {
+        /// Name of a `[part.NAME]`.
+        part: Option<Text>,
+        /// Path of a part file, relative to this file.
+        file: Option<Text>,
+        /// Put before all names of the part: `left_` makes `left_hip` of `hip`. May hold `{i}` when repeated.
+        prefix: Option<Text>,
+        /// Where the part's origin lies.
+        position: Option<Vec3Spec>,
+        /// How the part is turned.
+        rotation: Option<RotationSpec>,
+        /// Values for the part's parameters.
+        parameters: Named<Scalar>,
+        /// Names the part uses for things outside: `connect = { mount = "torso" }`.
+        connect: Named<Text>,
+        /// Use the part several times.
+        repeat: Option<RepeatSpec>,
+    }
+
+    /// Repetition of an instance: the index runs over `from, from + 1, ..., from + count - 1`. Inside the part it is a
+    /// number in expressions, and `{i}`, `{i-1}` in names.
+    pub struct RepeatSpec {
+        /// How many times, 0 or more.
+        count: Scalar,
+        /// First value of the index; 0 if left out.
+        from: Option<Scalar>,
+        /// Name of the index; `i` if left out.
+        index: Option<Text>,
+    }
+
+    /// Name, description and gravity.
+    pub struct ModelSpec("model") {
+        /// Name of the model; the file's name if left out.
+        name: Option<Text>,
+        /// What it is, for people.
+        description: Option<Text>,
+        /// Gravity, m/s²; [0, 0, -9.81] if left out.
+        gravity: Option<Vec3Spec>,
+    }
+
+    /// How to run the model; the command line may change each.
+    pub struct RunSpec("run") {
+        /// Engine: `impulse`.
+        engine: Option<Text>,
+        /// Simulated time, s.
+        duration: Option<Scalar>,
+        /// Time step, s.
+        step: Option<Scalar>,
+        /// Largest joint gap, m.
+        tolerance: Option<Scalar>,
+        /// Largest velocity error of joints, m/s.
+        velocity_tolerance: Option<Scalar>,
+        /// Order of the method: 2, 4, 6 or 8.
+        order: Option<Scalar>,
+        /// Solver of the impulse engine: `direct` or `iterative`.
+        solver: Option<Text>,
+        /// Rotation in free flight: `exact`, or `taylor:N` with the order N.
+        flight: Option<Text>,
+        /// Correct velocities at the end of each step; true if left out.
+        velocity_correction: Option<bool>,
+        /// Seconds between recorded samples; every step if left out.
+        sample: Option<Scalar>,
+    }
+}
