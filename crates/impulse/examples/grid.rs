@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use gelenk_impulse::run;
 fn main() {
-    for (name, model) in [("flat", eight_loop_flat()),("regular", eight_loop())] {
+    for (name, model) in [("flat", eight_loop_flat()), ("regular", eight_loop())] {
         for vc in [true] {
             println!("{name} vc {vc}");
             let mut h = 0.02;
