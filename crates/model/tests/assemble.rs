@@ -8,7 +8,8 @@ use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::rows::CoordinateTie;
 use gelenk_model::signal::TimeFunction;
 use gelenk_model::{
-    AssembleOptions, AssembleReport, BodyDef, Builder, Model, Outcome, State, assemble,
+    AssembleOptions, AssembleReport, BodyDef, Builder, LoadOptions, Model, Outcome, State,
+    assemble, load_text,
 };
 use mechanisms::*;
 use proptest::prelude::*;
@@ -393,6 +394,116 @@ fn a_chain_of_ten_thousand_links_given_roughly_closes() {
     let time = begin.elapsed();
     assert_eq!(report.outcome, Outcome::Closed);
     assert!(time.as_secs_f64() < 60.0, "{time:?}");
+}
+
+/// A model from a file.
+fn load(text: &str) -> Model {
+    let options = LoadOptions { allow_open: true, ..LoadOptions::default() };
+    load_text("test.toml", text, &options).expect("a good model").model
+}
+
+fn bead(position: &str, equations: &[&str]) -> Model {
+    let mut text = format!("[[point]]\nname = \"P\"\nmass = 1\nposition = {position}\n");
+    for (i, equation) in equations.iter().enumerate() {
+        text += &format!("[[constraint]]\nname = \"e{i}\"\nequation = \"{equation}\"\n");
+    }
+    load(&text)
+}
+
+#[test]
+fn a_bead_comes_to_its_curve_whatever_the_unit_of_the_equation() {
+    for factor in ["1", "1e6", "1e-6"] {
+        let equation = format!("{factor}*(P.x^2 + P.y^2 - 1) = 0");
+        let report = run(&bead("[3, 4, 2]", &[&equation, "P.z = 2"]));
+        assert_eq!(report.outcome, Outcome::Closed, "{factor}");
+        let gap = (report.state.s[1] - v(0.6, 0.8, 2.0)).norm();
+        // The tolerance 1e-9 is in the equation's unit.
+        assert!(gap < if factor == "1e-6" { 1e-3 } else { 1e-9 }, "{factor}: {gap}");
+    }
+}
+
+#[test]
+fn two_circles_without_common_point_contradict_each_other() {
+    let report = run(&bead("[1.5, 0, 0]", &["P.x^2 + P.y^2 = 1", "P.x^2 + P.y^2 = 4"]));
+    let failure = failure(&report);
+    assert_eq!(failure.element, "e1");
+    assert_eq!(failure.kind, FailureKind::Contradicting { with: vec!["e0".to_owned()] });
+}
+
+#[test]
+fn two_circles_side_by_side_that_do_not_meet_are_not_closable() {
+    let report = run(&bead("[1.5, 0.1, 0]", &["P.x^2 + P.y^2 = 1", "(P.x - 3)^2 + P.y^2 = 1"]));
+    assert_eq!(failure(&report).kind, FailureKind::NotClosable);
+}
+
+#[test]
+fn an_equation_without_value_is_named() {
+    let mut model = bead("[1, 0, 0]", &["sqrt(P.x) = 2", "P.y = 1"]);
+    model.start.s[1].x = -1.0;
+    let report = run(&model);
+    let failure = failure(&report);
+    assert_eq!((failure.element.as_str(), &failure.kind), ("e0", &FailureKind::Undefined));
+    assert_eq!(failure.to_string(), "`e0` has no value at this posture");
+}
+
+#[test]
+fn a_bead_at_the_centre_of_its_circle_leaves_it_some_way() {
+    // No direction is nearer than another and the gradient vanishes.
+    let report = run(&bead("[0, 0, 0]", &["P.x^2 + P.y^2 = 1", "P.z = 0"]));
+    assert_eq!(report.outcome, Outcome::Closed);
+    assert!((report.moved[0].distance - 1.0).abs() < 1e-9);
+    assert!(report.notes[0].contains("several ways"), "{:?}", report.notes);
+}
+
+#[test]
+fn a_driven_crank_gets_the_velocity_of_its_motion() {
+    let model = load(
+        r#"
+        [[body]]
+        name = "crank"
+        mass = 1
+        inertia = [0.1, 0.1, 0.1]
+        position = [0.5, 0, 0]
+        [[joint]]
+        name = "pivot"
+        type = "hinge"
+        between = ["world", "crank"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        motion = { angle = "0.3 + 2*sin(t)" }
+        "#,
+    );
+    let report = run(&model);
+    assert_eq!(report.outcome, Outcome::Closed);
+    let angle = report.state.rot[1].scaled_axis();
+    assert!((angle - v(0.0, 0.3, 0.0)).norm() < 1e-9);
+    assert!((report.state.omega[1] - v(0.0, 2.0, 0.0)).norm() < 1e-9);
+    let speed = report.state.omega[1].cross(&report.state.s[1]);
+    assert!((report.state.s_dot[1] - speed).norm() < 1e-9);
+}
+
+#[test]
+fn a_joint_assembled_beyond_its_end_stop_is_noted() {
+    let model = load(
+        r#"
+        [[body]]
+        name = "arm"
+        mass = 1
+        inertia = [0.1, 0.1, 0.1]
+        position = [0.5, 0, 0]
+        [[joint]]
+        name = "pivot"
+        type = "hinge"
+        between = ["world", "arm"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        limits = { min = -0.1, max = 0.1 }
+        motion = { angle = "0.5" }
+        "#,
+    );
+    let report = run(&model);
+    assert_eq!(report.outcome, Outcome::Closed);
+    assert_eq!(report.notes, ["`pivot` is at 0.500000, beyond its end stop at 0.100000"]);
 }
 
 proptest! {

@@ -61,7 +61,7 @@ impl Closing {
             && result.cost > 0.0
             && result.cost.is_finite()
         {
-            if self.is_closed(&c) && !falling {
+            if self.is_closed(&c) && (!falling || self.is_well_closed(&c)) {
                 break;
             }
             result.iterations += 1;
@@ -114,6 +114,11 @@ impl Closing {
     /// Whether every error is within its tolerance; false for what is not a number.
     pub(crate) fn is_closed(&self, c: &[f64]) -> bool {
         c.iter().zip(&self.tolerances).all(|(c, tolerance)| c.abs() <= *tolerance)
+    }
+
+    /// Whether every error is so far below its tolerance that another step is not worth it.
+    fn is_well_closed(&self, c: &[f64]) -> bool {
+        c.iter().zip(&self.tolerances).all(|(c, tolerance)| c.abs() <= 1e-3 * tolerance)
     }
 
     /// Moves along x as far as it lowers the cost; the new errors and whether the step was whole.
