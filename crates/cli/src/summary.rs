@@ -43,14 +43,15 @@ fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
     format!("{}\n{}", styled(BOLD, &model.name), wrap(&method, 2, width()))
 }
 
-/// The ledger as a sum that the reader can check: the lines above the total add up to it.
+/// The ledger as a sum that the reader can check: the lines above the total, with the signs before their names, add up
+/// to it.
 fn energy(report: &RunReport) -> String {
     let ledger = &report.ledger;
     let lines = [
         ("at the start", ledger.initial, ""),
         ("+ work of drives and forces", ledger.work, ""),
-        ("- taken by dampers", -ledger.dissipation, ""),
-        ("- lost in impacts", -ledger.impact_loss, ""),
+        ("- taken by dampers", ledger.dissipation, ""),
+        ("- lost in impacts", ledger.impact_loss, ""),
         ("+ error of the method", ledger.integrator_error(), ""),
         ("= at the end", ledger.total(), "total"),
         ("  kinetic", ledger.kinetic, "part"),

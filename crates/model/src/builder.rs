@@ -5,10 +5,12 @@ use gelenk_expr::Pool;
 use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
 use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
-use crate::joint::{Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES};
+use crate::joint::{
+    CoordinateKind, Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES,
+};
 use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
 use crate::model::{Marker, Model, Parameter};
-use crate::rows::{CoordinateTie, RowBlock, RowKind};
+use crate::rows::{CoordinateTie, RowBlock, RowKind, unwrap_angle};
 use crate::settings::RunSettings;
 use crate::signal::{BodyVector, Signals};
 use crate::state::{Pose, State};
@@ -193,6 +195,49 @@ impl Builder {
         start.s_dot.push(s_dot);
         start.omega.push(omega);
         id
+    }
+
+    /// Lets a body begin elsewhere than where it was put, in its file frame; what is `None` stays. Joints keep their
+    /// places on the bodies. Call [`follow_coordinates`](Builder::follow_coordinates) at the end.
+    pub fn begin_at(
+        &mut self,
+        body: BodyId,
+        position: Option<Vec3>,
+        rotation: Option<Quat>,
+        velocity: Option<Vec3>,
+        angular_velocity: Option<Vec3>,
+    ) {
+        let i = body.index();
+        let about = &self.model.bodies[i];
+        let start = &mut self.model.start;
+        let (origin, rot, omega) = (about.frame_origin, start.rot[i], start.omega[i]);
+        let old_position = start.s[i] + rot * origin;
+        let old_velocity = start.s_dot[i] + omega.cross(&(rot * origin));
+        let rot = rotation.map_or(rot, |rotation| rotation * about.frame_rot.inverse());
+        let omega = angular_velocity.unwrap_or(omega);
+        let lever = rot * origin;
+        start.rot[i] = rot;
+        start.omega[i] = omega;
+        start.s[i] = position.unwrap_or(old_position) - lever;
+        start.s_dot[i] = velocity.unwrap_or(old_velocity) - omega.cross(&lever);
+    }
+
+    /// Takes joint coordinates at the start from the postures of the bodies, each with the full turns it had.
+    pub fn follow_coordinates(&mut self) {
+        let model = &mut self.model;
+        for joint in &model.joints {
+            let [a, b] = joint.bodies.map(|id| model.start.pose(id));
+            let equations = joint.kind.equations();
+            let mut q = [0.0; MAX_COORDINATES];
+            equations.coordinate(&a, &b, &mut q);
+            for (which, coordinate) in equations.coordinates().iter().enumerate() {
+                let slot = &mut model.start.coordinate[joint.first_coordinate + which];
+                *slot = match coordinate.kind {
+                    CoordinateKind::Angle => unwrap_angle(q[which], *slot),
+                    CoordinateKind::Length => q[which],
+                };
+            }
+        }
     }
 
     /// Sets what the model is, for people.

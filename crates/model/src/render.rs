@@ -1,12 +1,14 @@
 //! Diagnostics drawn with the lines they speak of.
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Place, SourceFile, SourceMap};
 
 /// Places of one file that lie closer than this many lines share a drawing.
 const NEAR: usize = 40;
+/// Longer pieces of text are not drawn.
+const MOST_BYTES: usize = 20_000;
 
 /// Draws all diagnostics one below the other.
 pub(crate) fn render(list: &[Diagnostic], sources: &SourceMap, color: bool) -> String {
@@ -23,6 +25,17 @@ pub(crate) fn render(list: &[Diagnostic], sources: &SourceMap, color: bool) -> S
         };
         let mut group = Group::with_title(level.primary_title(title.as_str()).id(diagnostic.code));
         for window in windows(diagnostic, sources) {
+            let bytes = window.file.lines(window.lines.0, window.lines.1);
+            if bytes.len() > MOST_BYTES {
+                // Too long to draw: the place alone.
+                let place = window.marks.first().map(|mark| mark.1);
+                let mut origin = Origin::path(window.file.name.as_str());
+                if let Some(place) = place {
+                    origin = origin.line(place.line).char_column(place.column);
+                }
+                group = group.element(origin);
+                continue;
+            }
             group = group.element(window.snippet());
         }
         if let Some(help) = &diagnostic.help {

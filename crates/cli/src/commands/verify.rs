@@ -1,6 +1,7 @@
 //! `gelenk verify`: a recording run again and compared bit by bit.
 
 use std::cell::RefCell;
+use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::RecordingError;
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     files::must_exist(path, "recording")?;
     interrupt::be_graceful();
     let limits = source::limits(&args.limit)?;
-    let load = |header: &Header| source::load_recorded(header, &limits, path);
+    let load = |header: &Header| header.load(limits).map(|loaded| loaded.model);
     let progress = RefCell::new(None);
     let report = verify(path, &load, &|model, settings, observer| {
         let mut progress = progress.borrow_mut();
@@ -110,7 +111,7 @@ fn text(args: &VerifyArgs, report: &VerifyReport) -> String {
             "recorded by gelenk {}, run again by {}",
             report.recorded_version, report.version
         );
-        out.push_str(&format!("{}: {note}\n", styled(WARN, "note")));
+        let _ = writeln!(out, "{}: {note}", styled(WARN, "note"));
     }
     out
 }

@@ -76,9 +76,32 @@ pub struct Recorder<S: Sink> {
     header: Header,
     error: Option<RecordingError>,
     samples: u64,
-    samples_hash: blake3::Hasher,
+    samples_hash: SamplesHash,
     /// Time of the last message, ns.
     last_time: u64,
+}
+
+/// The hash of all samples, fed in pieces large enough to be fast (a third of the time of sample by sample).
+#[derive(Debug, Default)]
+struct SamplesHash {
+    hasher: blake3::Hasher,
+    pending: Vec<u8>,
+}
+
+impl SamplesHash {
+    fn update(&mut self, message: &[u8]) {
+        self.pending.extend_from_slice(message);
+        if self.pending.len() >= BLOCK_BYTES {
+            self.hasher.update(&self.pending);
+            self.pending.clear();
+        }
+    }
+
+    fn finish(&mut self) -> String {
+        self.hasher.update(&self.pending);
+        self.pending.clear();
+        self.hasher.finalize().to_hex().to_string()
+    }
 }
 
 struct Mcap<S: Sink> {
@@ -122,7 +145,7 @@ impl<S: Sink> Recorder<S> {
             header,
             error: None,
             samples: 0,
-            samples_hash: blake3::Hasher::new(),
+            samples_hash: SamplesHash::default(),
             last_time: 0,
         })
     }
@@ -145,7 +168,7 @@ impl<S: Sink> Recorder<S> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let hash = self.samples_hash.finalize().to_hex().to_string();
+        let hash = self.samples_hash.finish();
         let certificate = Certificate::new(&self.header, outcome, self.samples, hash);
         let json = serde_json::to_vec(&certificate)
             .map_err(|error| RecordingError::Settings { what: error.to_string() })?;

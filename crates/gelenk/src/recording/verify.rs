@@ -148,6 +148,7 @@ fn compare(
         recorded_header.sources.clone(),
         recorded_header.overrides.clone(),
     );
+    header.meshes.clone_from(&recorded_header.meshes);
     // The format may be older too, but then this version still writes its own: a difference that is reported.
     header.gelenk.clone_from(&recorded_header.gelenk);
 
@@ -242,7 +243,7 @@ struct Comparison<'a> {
     difference: Option<u64>,
     /// The block with the difference is whole; nothing more is kept.
     sealed: bool,
-    /// Set when the recording is at its end.
+    /// Set when there is nothing more to compare.
     ended: Rc<Cell<bool>>,
 }
 
@@ -295,6 +296,7 @@ impl Write for Comparison<'_> {
     fn flush(&mut self) -> io::Result<()> {
         if self.difference.is_some() {
             self.sealed = true;
+            self.ended.set(true);
         } else {
             self.again.clear();
             self.before.clear();

@@ -3,7 +3,7 @@
 use super::closure::Closing;
 use super::nearby::nearby;
 use super::{Failure, FailureKind};
-use crate::linear::{Metric, Part, Posture, Preference, Rank, rank, surplus_rows};
+use crate::linear::{Metric, Part, Posture, Rank, rank, strongest_rows};
 
 /// Pivots below these count as zero, one after the other, until the errors that remain are explained and the rest closes.
 const TOLERANCES: [f64; 6] = [1e-9, 1e-6, 1e-3, 1e-2, 3e-2, 1e-1];
@@ -14,8 +14,8 @@ const SAMPLES: u64 = 3;
 
 /// Tells an unclosable part from a contradicting one, at the posture with the least errors.
 ///
-/// There the errors C are a combination of rows that vanishes, Cᵀ J = 0, in either case. So the rows that depend on
-/// earlier ones are left out, the rest is closed and moved about: where the left-out rows still depend on the rest, their
+/// There the errors C are a combination of rows that vanishes, Cᵀ J = 0, in either case. So rows that depend on
+/// others are left out, the rest is closed and moved about: where the left-out rows still depend on the rest, their
 /// errors cannot be helped by any movement (contradicting, when they are not zero); where they do not, the posture was
 /// at the end of its reach (unclosable).
 pub(crate) fn diagnose(closing: &Closing, posture: &Posture<'_>) -> Failure {
@@ -67,7 +67,7 @@ pub(crate) fn worst(closing: &Closing, posture: &Posture<'_>, c: &[f64]) -> (Str
     (worst.0, worst.1)
 }
 
-/// The part without the rows that depend on earlier ones; `None` where they do not explain the errors.
+/// The part without rows that depend on others; `None` where they do not explain the errors.
 fn without_surplus(
     closing: &Closing,
     posture: &mut Posture<'_>,
@@ -84,9 +84,9 @@ fn without_surplus(
     if explained < 0.9 * all {
         return None;
     }
-    let surplus = surplus_rows(&rank.null_vectors, part.n_rows(), Preference::Share, |row| row);
     let rows = part.rows();
-    let dropped: Vec<(usize, usize)> = surplus.iter().map(|s| rows[s.row]).collect();
+    let surplus = strongest_rows(&rank.null_vectors, part.n_rows());
+    let dropped: Vec<(usize, usize)> = surplus.into_iter().map(|row| rows[row]).collect();
     let blocks: Vec<usize> = part.blocks.iter().map(|b| b.block).collect();
     let is_active = |block, row| dropped.binary_search(&(block, row)).is_err();
     let reduced = Part::new(posture.model, &part.bodies, &blocks, Metric::Assembly, is_active);

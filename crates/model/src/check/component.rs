@@ -3,12 +3,17 @@
 use super::{CheckOptions, ComponentReport, RedundantRow};
 use crate::assemble::{AssembleOptions, Closing, closing, free_motion, nearby};
 use crate::graph::Component;
-use crate::linear::{Metric, Part, Plan, Posture, Preference, Rank, Surplus, rank, surplus_rows};
+use crate::linear::{Metric, Part, Plan, Posture, Rank, Surplus, rank, surplus_rows};
 use crate::model::Model;
 
 /// Pivots below this count as zero in nearby poses: those are closed to rounding, about 1e-13, so that a pivot that
 /// vanishes at a double root comes out near 1e-7, and displaced by a fifth, so that others come out much larger.
 const NEARBY_TOLERANCE: f64 = 1e-5;
+/// Steps allowed for closing a nearby pose.
+const NEARBY_ITERATIONS: usize = 80;
+/// A row is called redundant, or nearly so, when the factors that express it are below the inverse of this.
+const SHARE: f64 = 1e-6;
+const NEARLY_SHARE: f64 = 1e-3;
 /// A body whose share of every free motion is below this does not move.
 const IMMOVABLE: f64 = 1e-5;
 
@@ -122,18 +127,21 @@ impl<'m> ComponentCheck<'m> {
     }
 
     /// The rows that depend on earlier ones, and the largest rank here or nearby.
-    fn redundant(&self, posture: &mut Posture<'_>, here: &Rank) -> (Vec<RedundantRow>, usize) {
-        let n_rows = self.part.n_rows();
+    fn redundant(&self, posture: &Posture<'_>, here: &Rank) -> (Vec<RedundantRow>, usize) {
         if here.n_surplus() == 0 {
             return (Vec::new(), here.n_independent);
         }
-        let generic = self.nearby_surplus(posture, here);
-        let generic_rows: Vec<usize> = generic.iter().map(|s| s.row).collect();
-        let is_generic = |row: usize| generic_rows.binary_search(&row).is_ok();
+        let Some(nearby) = self.nearby_rank(posture, here) else {
+            let surplus = self.surplus(here, |row| row);
+            let rows = surplus.iter().map(|s| self.redundant_row(s, true)).collect();
+            return (rows, here.n_independent);
+        };
+        let generic = self.surplus(&nearby, |row| row);
+        let is_generic = |row: usize| generic.binary_search_by_key(&row, |s| s.row).is_ok();
         // Rows redundant everywhere come last, so that only the others can be redundant here alone.
+        let n_rows = self.part.n_rows();
         let order = |row: usize| if is_generic(row) { n_rows + row } else { row };
-        let mut surplus = surplus_rows(&here.null_vectors, n_rows, Preference::Order, order);
-        surplus.retain(|s| here.counts(s.row));
+        let surplus = self.surplus(here, order);
         let n_here = surplus.len().saturating_sub(generic.len());
         let mut only_here = 0;
         let rows = surplus.iter().map(|s| {
@@ -144,24 +152,33 @@ impl<'m> ComponentCheck<'m> {
         (rows.collect(), here.n_independent + n_here)
     }
 
-    /// The redundant rows at the nearby pose of highest rank; those of this pose if no other is found.
-    fn nearby_surplus(&self, posture: &Posture<'_>, here: &Rank) -> Vec<Surplus> {
-        let n_rows = self.part.n_rows();
-        // Aiming at zero closes the other poses to rounding.
-        let tolerance = Some(1e-12);
-        let options = AssembleOptions { tolerance, ..AssembleOptions::default() };
+    /// The rows of a rank that depend on earlier ones in an order.
+    fn surplus(&self, rank: &Rank, order: impl Fn(usize) -> usize) -> Vec<Surplus> {
+        let mut surplus = surplus_rows(&rank.null_vectors, self.part.n_rows(), SHARE, order);
+        surplus.retain(|s| rank.counts(s.row));
+        surplus
+    }
+
+    /// The highest rank in nearby poses; `None` if it is no higher than here.
+    fn nearby_rank(&self, posture: &Posture<'_>, here: &Rank) -> Option<Rank> {
+        // The tolerance makes the other poses close to rounding.
+        let options = AssembleOptions {
+            tolerance: Some(1e-12),
+            max_iterations: NEARBY_ITERATIONS,
+            ..AssembleOptions::default()
+        };
         let closing: Closing = closing(self.model, self.component, &options);
-        let mut best = here.clone();
+        let mut best = None;
+        let mut least = here.n_surplus();
         for seed in 1..=self.options.samples {
             let Some(mut other) = nearby(&closing, posture, seed) else { continue };
             let there = rank(&self.part, &self.plan, &mut other, NEARBY_TOLERANCE);
-            if there.slack == here.slack && there.n_surplus() < best.n_surplus() {
-                best = there;
+            if there.slack == here.slack && there.n_surplus() < least {
+                least = there.n_surplus();
+                best = Some(there);
             }
         }
-        let mut surplus = surplus_rows(&best.null_vectors, n_rows, Preference::Order, |row| row);
-        surplus.retain(|s| best.counts(s.row));
-        surplus
+        best
     }
 
     /// Rows that would be redundant at the looser tolerance.
@@ -171,19 +188,12 @@ impl<'m> ComponentCheck<'m> {
         }
         let near = rank(&self.part, &self.plan, posture, self.options.near_tolerance);
         let n_rows = self.part.n_rows();
-        let redundant: Vec<usize> =
-            surplus_rows(&here.null_vectors, n_rows, Preference::Order, |row| row)
-                .iter()
-                .map(|s| s.row)
-                .collect();
-        let known = |row: usize| redundant.binary_search(&row).is_ok();
+        let redundant = self.surplus(here, |row| row);
+        let known = |row: usize| redundant.binary_search_by_key(&row, |s| s.row).is_ok();
         let order = |row: usize| if known(row) { n_rows + row } else { row };
-        let surplus = surplus_rows(&near.null_vectors, n_rows, Preference::Share, order);
-        surplus
-            .iter()
-            .filter(|s| near.counts(s.row) && !known(s.row))
-            .map(|s| self.redundant_row(s, false))
-            .collect()
+        let mut surplus = surplus_rows(&near.null_vectors, n_rows, NEARLY_SHARE, order);
+        surplus.retain(|s| near.counts(s.row) && !known(s.row));
+        surplus.iter().map(|s| self.redundant_row(s, false)).collect()
     }
 
     fn redundant_row(&self, surplus: &Surplus, always: bool) -> RedundantRow {

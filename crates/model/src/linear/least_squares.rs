@@ -2,7 +2,7 @@
 
 use super::matrix::BlockMatrix;
 use super::plan::Plan;
-use super::qr::{Damping, factor};
+use super::qr::{Damping, factor_damped};
 
 /// Above this many operations the direct method gives way to the iterative one.
 const MAX_WORK: f64 = 2e11;
@@ -28,7 +28,7 @@ pub(crate) fn damped_least_squares(
         return conjugate_gradients(matrix, b, delta, &right);
     }
     let damping = Damping { delta, right: &right };
-    factor(matrix, plan, b, Some(damping), 0.0).solve(matrix.n_columns())
+    factor_damped(matrix, plan, b, damping).solve(matrix.n_columns())
 }
 
 /// The same by conjugate gradients on AᵀA + δ² E, never formed; `right` is δ d.
@@ -79,6 +79,7 @@ mod tests {
             groups: vec![k, k + 1],
             first_row: 2 * k,
             n_rows: 2,
+            grounded: false,
             values: vec![1.0, 0.2, -1.0, 0.5, 0.1, 1.0, 0.3, -1.0],
         });
         let matrix = BlockMatrix { first_column, blocks: blocks.collect() };

@@ -18,6 +18,8 @@ pub(crate) struct Block {
     pub(crate) first_row: usize,
     /// Number of rows.
     pub(crate) n_rows: usize,
+    /// Also holds to something without columns: its groups are better eliminated late.
+    pub(crate) grounded: bool,
     /// Entries, row-major, over the columns of `groups` in their order.
     pub(crate) values: Vec<f64>,
 }

@@ -16,10 +16,12 @@ mod posture;
 mod qr;
 mod rank;
 mod surplus;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use least_squares::damped_least_squares;
 pub(crate) use part::{Metric, Part, Places};
 pub(crate) use plan::Plan;
 pub(crate) use posture::Posture;
 pub(crate) use rank::{Rank, rank};
-pub(crate) use surplus::{Preference, Surplus, surplus_rows};
+pub(crate) use surplus::{Surplus, strongest_rows, surplus_rows};

@@ -165,6 +165,7 @@ impl Part {
             groups: b.groups.clone(),
             first_row: b.first_row,
             n_rows: b.rows.len(),
+            grounded: b.slots.len() == 1 || b.slots.iter().any(Option::is_none),
             values: Vec::new(),
         });
         BlockMatrix { first_column: self.first_column.clone(), blocks: blocks.collect() }

@@ -8,7 +8,9 @@ use super::matrix::BlockMatrix;
 ///
 /// Greedy: next comes the group with the fewest neighbours, counted as Σ (size − 1) over the row sets it lies in
 /// (an upper bound that costs nothing to keep up to date, \[Gilbert, Moler, Schreiber 1992\]); ties go to the smaller
-/// number. Eliminating a group unites its row sets. Leaves of a tree go first, hubs last.
+/// number. Eliminating a group unites its row sets. The ground counts as a neighbour that is never eliminated, so that
+/// trees go from their leaves to the ground, where every pivot is plain to see, and not the other way, where levers pile
+/// up. Hubs come last.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// One front for each group, in order of elimination.
@@ -28,24 +30,41 @@ pub(crate) struct FrontPlan {
     pub(crate) children: Vec<usize>,
 }
 
-/// A set of rows during planning: a block, or what a front leaves over.
-enum RowSet {
+/// A set of rows during planning.
+struct RowSet {
+    origin: Origin,
+    /// Groups with entries; empty once the set is taken.
+    groups: Vec<usize>,
+    grounded: bool,
+}
+
+/// A block, or what a front leaves over.
+#[derive(Clone, Copy)]
+enum Origin {
     Block(usize),
     Front(usize),
+}
+
+impl RowSet {
+    /// Neighbours that each of its groups has in it.
+    fn degree(&self) -> usize {
+        (self.groups.len() + usize::from(self.grounded)).saturating_sub(1)
+    }
 }
 
 impl Plan {
     pub(crate) fn new(matrix: &BlockMatrix) -> Self {
         let n = matrix.n_groups();
-        let mut sets: Vec<(RowSet, Vec<usize>)> = Vec::with_capacity(matrix.blocks.len() + n);
+        let mut sets: Vec<RowSet> = Vec::with_capacity(matrix.blocks.len() + n);
         let mut sets_of: Vec<Vec<usize>> = vec![Vec::new(); n];
         let mut degree = vec![0_usize; n];
         for (k, block) in matrix.blocks.iter().enumerate() {
+            let (groups, grounded) = (block.groups.clone(), block.grounded);
+            sets.push(RowSet { origin: Origin::Block(k), groups, grounded });
             for &g in &block.groups {
                 sets_of[g].push(k);
-                degree[g] += block.groups.len() - 1;
+                degree[g] += sets[k].degree();
             }
-            sets.push((RowSet::Block(k), block.groups.clone()));
         }
 
         let mut queue: BTreeSet<(usize, usize)> = (0..n).map(|g| (degree[g], g)).collect();
@@ -54,37 +73,42 @@ impl Plan {
         let mut member = vec![usize::MAX; n];
         while let Some((_, group)) = queue.pop_first() {
             let mut front = FrontPlan { groups: vec![group], ..FrontPlan::default() };
+            let mut change = |g: usize, by: usize, plus: bool| {
+                queue.remove(&(degree[g], g));
+                degree[g] = if plus { degree[g] + by } else { degree[g] - by };
+                queue.insert((degree[g], g));
+            };
+            let mut grounded = false;
             position[group] = fronts.len();
             member[group] = group;
             for k in std::mem::take(&mut sets_of[group]) {
-                // A set that an earlier front took is empty.
-                let groups = std::mem::take(&mut sets[k].1);
-                match (&sets[k].0, groups.is_empty()) {
-                    (_, true) => {}
-                    (RowSet::Block(block), false) => front.blocks.push(*block),
-                    (RowSet::Front(child), false) => front.children.push(*child),
+                let by = sets[k].degree();
+                let groups = std::mem::take(&mut sets[k].groups);
+                if groups.is_empty() {
+                    // An earlier front took it.
+                    continue;
                 }
-                for &g in &groups {
-                    if g != group {
-                        queue.remove(&(degree[g], g));
-                        degree[g] -= groups.len() - 1;
-                        queue.insert((degree[g], g));
-                    }
+                grounded |= sets[k].grounded;
+                match sets[k].origin {
+                    Origin::Block(block) => front.blocks.push(block),
+                    Origin::Front(child) => front.children.push(child),
+                }
+                for &g in groups.iter().filter(|&&g| g != group) {
+                    change(g, by, false);
                     if member[g] != group {
                         member[g] = group;
                         front.groups.push(g);
                     }
                 }
             }
-            let rest = front.groups[1..].to_vec();
-            for &g in &rest {
-                queue.remove(&(degree[g], g));
-                degree[g] += rest.len() - 1;
-                queue.insert((degree[g], g));
-                sets_of[g].push(sets.len());
-            }
-            if !rest.is_empty() {
-                sets.push((RowSet::Front(fronts.len()), rest));
+            let groups = front.groups[1..].to_vec();
+            if !groups.is_empty() {
+                let set = RowSet { origin: Origin::Front(fronts.len()), groups, grounded };
+                for &g in &set.groups {
+                    change(g, set.degree(), true);
+                    sets_of[g].push(sets.len());
+                }
+                sets.push(set);
             }
             fronts.push(front);
         }

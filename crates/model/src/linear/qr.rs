@@ -1,7 +1,8 @@
 //! Orthogonal elimination, front by front.
 
 use super::matrix::BlockMatrix;
-use super::plan::Plan;
+use super::plan::{FrontPlan, Plan};
+use super::surplus::NullVector;
 
 /// Q R = A by fronts, with the rows that reduce to nothing.
 #[derive(Clone, Debug)]
@@ -11,6 +12,7 @@ pub(crate) struct Factor {
     pub(crate) rank: usize,
     /// The smallest pivot that was kept; infinite when there is none.
     pub(crate) smallest_pivot: f64,
+    /// 1 with a right-hand side, else 0.
     n_right: usize,
 }
 
@@ -25,9 +27,9 @@ struct Front {
     rank: usize,
     /// Rows of R: own and other columns, then right-hand sides.
     r: Vec<f64>,
-    /// The reflections, in order.
+    /// The reflections, in order; empty where Q is not kept.
     reflections: Vec<Reflection>,
-    /// Where each row came from.
+    /// Where each row came from; empty where Q is not kept.
     sources: Vec<Source>,
     /// Number of rows handed on to a later front.
     n_handed: usize,
@@ -44,12 +46,14 @@ struct Reflection {
 /// Where a row of a front came from.
 #[derive(Clone, Copy, Debug)]
 enum Source {
+    /// Row i of block k of those that enter here.
+    Block(usize, usize),
     /// A row of the matrix.
     Row(usize),
     /// Row k of those that an earlier front handed on.
     Handed(usize, usize),
-    /// The damping row of a column.
-    Damping,
+    /// The damping row of own column k.
+    Damping(usize),
 }
 
 /// Damping rows δ x = −δ d, appended below A.
@@ -57,251 +61,304 @@ enum Source {
 pub(crate) struct Damping<'a> {
     /// δ.
     pub(crate) delta: f64,
-    /// δ d for each right-hand side, column-major. (n_columns n_right)
+    /// δ d. (n_columns)
     pub(crate) right: &'a [f64],
 }
 
-/// Eliminates all columns of `[A B]`, B being `right` (column-major, n_rows each), with pivoting inside a group.
+/// Eliminates all columns of A with pivoting inside a group; pivots up to `tolerance` count as zero.
 ///
-/// A pivot counts when the remaining column is longer than `tolerance`; shorter ones are set to zero. Rows of A should
-/// have length 1, so that the tolerance is relative. `damping` appends a row a column and makes the rank full.
-pub(crate) fn factor(
+/// Rows of A should have length 1, so that the tolerance is relative. Keeps Q, for [`Factor::null_vectors`].
+pub(crate) fn factor(matrix: &BlockMatrix, plan: &Plan, tolerance: f64) -> Factor {
+    Elimination::new(matrix, &[], None, tolerance).run(plan)
+}
+
+/// Eliminates all columns of `[A b; δ E δ d]`, for [`Factor::solve`].
+pub(crate) fn factor_damped(
     matrix: &BlockMatrix,
     plan: &Plan,
-    right: &[f64],
-    damping: Option<Damping<'_>>,
-    tolerance: f64,
+    b: &[f64],
+    damping: Damping<'_>,
 ) -> Factor {
-    let n_rows = matrix.n_rows();
-    let n_right = match damping {
-        Some(damping) => damping.right.len() / matrix.n_columns().max(1),
-        None => right.len() / n_rows.max(1),
-    };
-    let mut result = Factor {
-        fronts: Vec::with_capacity(plan.fronts.len()),
-        rank: 0,
-        smallest_pivot: f64::INFINITY,
-        n_right,
-    };
-    // Rows on their way from a front to a later one: (first column with an entry, entries).
-    let mut handed: Vec<Vec<HandedRow>> = Vec::with_capacity(plan.fronts.len());
-    // Place of each column in the current front.
-    let mut place = vec![0_usize; matrix.n_columns()];
-    for (f, front_plan) in plan.fronts.iter().enumerate() {
-        let columns: Vec<usize> = front_plan
-            .groups
-            .iter()
-            .flat_map(|&g| matrix.first_column[g]..matrix.first_column[g + 1])
-            .collect();
-        for (k, &column) in columns.iter().enumerate() {
-            place[column] = k;
-        }
-        let n_own = matrix.width(front_plan.groups[0]);
-        let mut dense = Dense::new(columns.len(), n_right);
-        for &b in &front_plan.blocks {
-            let block = &matrix.blocks[b];
-            let block_columns: Vec<usize> = matrix.columns(block).map(|c| place[c]).collect();
-            let lead = block_columns.iter().copied().min().unwrap_or(0);
-            for i in 0..block.n_rows {
-                let entries = &block.values[i * block_columns.len()..(i + 1) * block_columns.len()];
-                let row = dense.push(Source::Row(block.first_row + i), lead);
-                for (&k, &a) in block_columns.iter().zip(entries) {
-                    row[k] = a;
-                }
-                for j in 0..n_right {
-                    row[columns.len() + j] = right[j * n_rows + block.first_row + i];
-                }
-            }
-        }
-        for &child in &front_plan.children {
-            let child_columns = &result.fronts[child].rest;
-            for (k, from) in std::mem::take(&mut handed[child]).into_iter().enumerate() {
-                let lead = place[child_columns[from.lead]];
-                let row = dense.push(Source::Handed(child, k), lead);
-                for (&column, &a) in child_columns.iter().zip(&from.entries) {
-                    row[place[column]] = a;
-                }
-                row[columns.len()..].copy_from_slice(&from.entries[child_columns.len()..]);
-            }
-        }
-        if let Some(damping) = damping {
-            for (k, &column) in columns[..n_own].iter().enumerate() {
-                let row = dense.push(Source::Damping, k);
-                row[k] = damping.delta;
-                for j in 0..n_right {
-                    row[columns.len() + j] = damping.right[j * matrix.n_columns() + column];
-                }
-            }
-        }
-        let (front, rows) = dense.eliminate(&columns, n_own, tolerance, &mut result.smallest_pivot);
-        result.rank += front.rank;
-        result.fronts.push(front);
-        handed.push(rows);
-        debug_assert_eq!(handed.len(), f + 1);
-    }
-    result
+    Elimination::new(matrix, b, Some(damping), 0.0).run(plan)
 }
 
-/// A row that a front hands on, over its other columns and the right-hand sides.
-struct HandedRow {
-    /// First column with an entry.
-    lead: usize,
+/// Columns shorter than this times the tolerance are not handed on: a row that is done with would carry its rounding
+/// errors through all later fronts and mix with other such rows.
+const NOISE: f64 = 1e-3;
+
+/// The work of eliminating, front by front, with memory used again.
+struct Elimination<'a> {
+    matrix: &'a BlockMatrix,
+    /// Right-hand side, empty for none. (n_rows)
+    right: &'a [f64],
+    damping: Option<Damping<'a>>,
+    tolerance: f64,
+    /// Place of each column in the current front.
+    place: Vec<usize>,
+    /// Rows on their way from a front to a later one.
+    handed: Vec<Handed>,
+    /// Columns of the current front: its own, then others in order of elimination.
+    columns: Vec<usize>,
+    /// (first column with an entry, source) of each row of the current front.
+    rows: Vec<(usize, Source)>,
+    /// Entries of the current front, row-major; the right-hand side last.
+    entries: Vec<f64>,
+    /// vᵀ times the entries, for a reflection.
+    w: Vec<f64>,
+}
+
+/// Rows that a front hands on, over its other columns and the right-hand side.
+#[derive(Default)]
+struct Handed {
+    /// First column with an entry, row by row.
+    leads: Vec<usize>,
     entries: Vec<f64>,
 }
 
-/// A front while it is worked on.
-struct Dense {
-    n_columns: usize,
-    width: usize,
-    rows: Vec<DenseRow>,
-}
-
-struct DenseRow {
-    source: Source,
-    lead: usize,
-    entries: Vec<f64>,
-}
-
-impl Dense {
-    fn new(n_columns: usize, n_right: usize) -> Self {
-        Dense { n_columns, width: n_columns + n_right, rows: Vec::new() }
-    }
-
-    fn push(&mut self, source: Source, lead: usize) -> &mut [f64] {
-        self.rows.push(DenseRow { source, lead, entries: vec![0.0; self.width] });
-        let last = self.rows.len() - 1;
-        &mut self.rows[last].entries
-    }
-
-    /// Eliminates the own columns with pivoting, then brings what remains into echelon form.
-    fn eliminate(
-        mut self,
-        columns: &[usize],
-        n_own: usize,
+impl<'a> Elimination<'a> {
+    fn new(
+        matrix: &'a BlockMatrix,
+        right: &'a [f64],
+        damping: Option<Damping<'a>>,
         tolerance: f64,
-        smallest_pivot: &mut f64,
-    ) -> (Front, Vec<HandedRow>) {
-        // Rows in the order of their first entry, so that each reflection touches only rows it must.
-        for row in &mut self.rows {
-            if row.lead < n_own {
-                row.lead = 0;
+    ) -> Self {
+        Elimination {
+            matrix,
+            right,
+            damping,
+            tolerance,
+            place: vec![0; matrix.n_columns()],
+            handed: Vec::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            entries: Vec::new(),
+            w: Vec::new(),
+        }
+    }
+
+    fn run(mut self, plan: &Plan) -> Factor {
+        let mut result = Factor {
+            fronts: Vec::with_capacity(plan.fronts.len()),
+            rank: 0,
+            smallest_pivot: f64::INFINITY,
+            n_right: usize::from(self.damping.is_some()),
+        };
+        for front_plan in &plan.fronts {
+            let n_own = self.gather(front_plan, &result);
+            let front = self.eliminate(n_own, &mut result.smallest_pivot);
+            result.rank += front.rank;
+            result.fronts.push(front);
+        }
+        result
+    }
+
+    /// Entries a row, the right-hand side included.
+    fn width(&self) -> usize {
+        self.columns.len() + usize::from(self.damping.is_some())
+    }
+
+    /// Brings the rows of a front together, in the order of their first entry, so that each reflection touches only rows
+    /// it must. Returns the number of own columns.
+    fn gather(&mut self, plan: &FrontPlan, result: &Factor) -> usize {
+        let matrix = self.matrix;
+        self.columns.clear();
+        let groups = plan.groups.iter();
+        self.columns
+            .extend(groups.flat_map(|&g| matrix.first_column[g]..matrix.first_column[g + 1]));
+        for (k, &column) in self.columns.iter().enumerate() {
+            self.place[column] = k;
+        }
+        let n_own = matrix.width(plan.groups[0]);
+        // Own columns are eliminated with pivoting, so that it does not matter in which of them a row begins.
+        let lead = |place: usize| if place < n_own { 0 } else { place };
+        self.rows.clear();
+        for (k, &b) in plan.blocks.iter().enumerate() {
+            let block = &matrix.blocks[b];
+            let first = matrix.columns(block).map(|c| self.place[c]).min().unwrap_or(0);
+            self.rows.extend((0..block.n_rows).map(|i| (lead(first), Source::Block(k, i))));
+        }
+        for &child in &plan.children {
+            let columns = &result.fronts[child].rest;
+            for (k, &first) in self.handed[child].leads.iter().enumerate() {
+                self.rows.push((lead(self.place[columns[first]]), Source::Handed(child, k)));
             }
         }
-        self.rows.sort_by_key(|row| row.lead);
+        if self.damping.is_some() {
+            self.rows.extend((0..n_own).map(|k| (0, Source::Damping(k))));
+        }
+        self.rows.sort_by_key(|row| row.0);
+        self.fill(plan, result);
+        n_own
+    }
+
+    /// Writes the entries of the gathered rows.
+    fn fill(&mut self, plan: &FrontPlan, result: &Factor) {
+        let (matrix, n, width) = (self.matrix, self.columns.len(), self.width());
+        self.entries.clear();
+        self.entries.resize(self.rows.len() * width, 0.0);
+        for ((_, source), row) in self.rows.iter_mut().zip(self.entries.chunks_mut(width.max(1))) {
+            match *source {
+                Source::Block(k, i) => {
+                    let block = &matrix.blocks[plan.blocks[k]];
+                    let block_width = block.values.len() / block.n_rows;
+                    let values = &block.values[i * block_width..(i + 1) * block_width];
+                    for (column, &a) in matrix.columns(block).zip(values) {
+                        row[self.place[column]] = a;
+                    }
+                    if self.damping.is_some() {
+                        row[n] = self.right[block.first_row + i];
+                    }
+                    *source = Source::Row(block.first_row + i);
+                }
+                Source::Handed(child, k) => {
+                    let columns = &result.fronts[child].rest;
+                    let child_width = columns.len() + width - n;
+                    let values =
+                        &self.handed[child].entries[k * child_width..(k + 1) * child_width];
+                    for (&column, &a) in columns.iter().zip(values) {
+                        row[self.place[column]] = a;
+                    }
+                    row[n..].copy_from_slice(&values[columns.len()..]);
+                }
+                Source::Damping(k) => {
+                    if let Some(damping) = self.damping {
+                        row[k] = damping.delta;
+                        row[n] = damping.right[self.columns[k]];
+                    }
+                }
+                Source::Row(_) => {}
+            }
+        }
+        for &child in &plan.children {
+            self.handed[child] = Handed::default();
+        }
+    }
+
+    /// Eliminates the own columns with pivoting, then brings what remains into echelon form and hands it on.
+    fn eliminate(&mut self, n_own: usize, smallest_pivot: &mut f64) -> Front {
+        let (n_rows, width) = (self.rows.len(), self.width());
         let mut front = Front {
-            own: columns[..n_own].to_vec(),
-            rest: columns[n_own..].to_vec(),
-            sources: self.rows.iter().map(|row| row.source).collect(),
+            own: self.columns[..n_own].to_vec(),
+            rest: self.columns[n_own..].to_vec(),
             ..Front::default()
         };
-        let mut end = self.rows.iter().take_while(|row| row.lead == 0).count();
-        if n_own == 0 {
-            end = 0;
-        }
-
+        let mut end = self.rows.iter().take_while(|row| row.0 == 0).count();
         let mut done = 0;
         while done < n_own.min(end) {
             let (pivot, length) = self.longest_column(done, n_own, end);
-            if !length.is_finite() || length <= tolerance {
+            if !length.is_finite() || length <= self.tolerance {
                 break;
             }
             *smallest_pivot = smallest_pivot.min(length);
             if pivot != done {
                 front.own.swap(done, pivot);
-                self.rows.iter_mut().take(end).for_each(|row| row.entries.swap(done, pivot));
+                self.entries.chunks_mut(width).take(end).for_each(|row| row.swap(done, pivot));
             }
-            front.reflections.extend(self.reflect(done, done, end));
+            let reflection = self.reflect(done, done, end);
+            front.reflections.extend(reflection);
             done += 1;
         }
         front.rank = done;
-        for row in self.rows.iter_mut().take(end).skip(done) {
-            row.entries[..n_own].fill(0.0);
+        front.r = self.entries[..done * width].to_vec();
+        for row in self.entries.chunks_mut(width.max(1)).take(end).skip(done) {
+            row[..n_own].fill(0.0);
         }
 
         let mut leads = Vec::new();
-        for column in n_own..self.n_columns {
-            while end < self.rows.len() && self.rows[end].lead <= column {
+        for column in n_own..self.columns.len() {
+            while end < n_rows && self.rows[end].0 <= column {
                 end += 1;
             }
-            if done < end && self.rows[done..end].iter().any(|row| row.entries[column] != 0.0) {
-                front.reflections.extend(self.reflect(column, done, end));
+            let squares = (done..end).map(|i| self.entries[i * width + column].powi(2));
+            if squares.sum::<f64>().sqrt() > NOISE * self.tolerance {
+                let reflection = self.reflect(column, done, end);
+                front.reflections.extend(reflection);
                 leads.push(column - n_own);
                 done += 1;
+            } else {
+                (done..end).for_each(|i| self.entries[i * width + column] = 0.0);
             }
         }
         front.n_handed = leads.len();
-        front.r = self.rows[..front.rank].iter().flat_map(|row| row.entries.clone()).collect();
-        let handed = self.rows.into_iter().skip(front.rank).zip(leads);
-        let handed = handed
-            .map(|(row, lead)| HandedRow { lead, entries: row.entries[n_own..].to_vec() })
-            .collect();
-        (front, handed)
+        if self.damping.is_none() {
+            front.sources = self.rows.iter().map(|row| row.1).collect();
+        }
+        let handed = self.entries.chunks(width.max(1)).skip(front.rank).take(leads.len());
+        let entries = handed.flat_map(|row| &row[n_own..]).copied().collect();
+        self.handed.push(Handed { leads, entries });
+        front
     }
 
     /// The longest of the columns from..to over the rows from..end, and its length.
-    fn longest_column(&self, from: usize, to: usize, end: usize) -> (usize, f64) {
-        let mut best = (from, -1.0);
-        for column in from..to {
-            let squares = self.rows[from..end].iter().map(|row| row.entries[column].powi(2));
-            let length = squares.sum::<f64>().sqrt();
-            if length > best.1 || length.is_nan() {
-                best = (column, length);
+    fn longest_column(&mut self, from: usize, to: usize, end: usize) -> (usize, f64) {
+        let width = self.width();
+        self.w.clear();
+        self.w.resize(to - from, 0.0);
+        for row in self.entries.chunks(width).take(end).skip(from) {
+            for (square, a) in self.w.iter_mut().zip(&row[from..to]) {
+                *square += a * a;
             }
         }
-        best
+        let mut best = (from, -1.0);
+        for (k, &square) in self.w.iter().enumerate() {
+            if square > best.1 || square.is_nan() {
+                best = (from + k, square);
+            }
+        }
+        (best.0, best.1.sqrt())
     }
 
-    /// Reflects the rows start..end so that `column` keeps an entry in the first of them only.
+    /// Reflects the rows start..end so that `column` keeps an entry in the first of them only; the reflection is given
+    /// back where Q is kept.
     fn reflect(&mut self, column: usize, start: usize, end: usize) -> Option<Reflection> {
-        let rows = &mut self.rows[start..end];
-        let below: f64 = rows[1..].iter().map(|row| row.entries[column].powi(2)).sum();
+        let width = self.width();
+        let rows = &mut self.entries[start * width..end * width];
+        let mut v: Vec<f64> = rows.chunks(width).map(|row| row[column]).collect();
+        let below: f64 = v[1..].iter().map(|a| a * a).sum();
         if below == 0.0 {
             return None;
         }
-        let head = rows[0].entries[column];
+        let head = v[0];
         let length = (head * head + below).sqrt();
         let target = if head > 0.0 { -length } else { length };
-        let mut v: Vec<f64> = rows.iter().map(|row| row.entries[column]).collect();
         v[0] = head - target;
         let beta = 2.0 / (v[0] * v[0] + below);
-        let mut w = vec![0.0; self.width - column];
-        for (row, v_i) in rows.iter().zip(&v) {
-            for (w_j, a) in w.iter_mut().zip(&row.entries[column..]) {
+        self.w.clear();
+        self.w.resize(width - column, 0.0);
+        for (row, v_i) in rows.chunks(width).zip(&v) {
+            for (w_j, a) in self.w.iter_mut().zip(&row[column..]) {
                 *w_j += v_i * a;
             }
         }
-        for (row, v_i) in rows.iter_mut().zip(&v) {
+        for (row, v_i) in rows.chunks_mut(width).zip(&v) {
             let factor = beta * v_i;
-            for (a, w_j) in row.entries[column..].iter_mut().zip(&w) {
+            for (a, w_j) in row[column..].iter_mut().zip(&self.w) {
                 *a -= factor * w_j;
             }
+            row[column] = 0.0;
         }
-        rows[0].entries[column] = target;
-        rows[1..].iter_mut().for_each(|row| row.entries[column] = 0.0);
-        Some(Reflection { start, beta, v })
+        rows[column] = target;
+        self.damping.is_none().then_some(Reflection { start, beta, v })
     }
 }
 
 impl Factor {
-    /// R x = −(Qᵀ B) by back substitution, for each right-hand side; columns without pivot get 0. (n_columns n_right)
+    /// R x = −Qᵀ b by back substitution; columns without pivot get 0. (n_columns)
     pub(crate) fn solve(&self, n_columns: usize) -> Vec<f64> {
-        let mut x = vec![0.0; n_columns * self.n_right];
+        let mut x = vec![0.0; n_columns];
         for front in self.fronts.iter().rev() {
-            let n = front.own.len() + front.rest.len();
-            let width = n + self.n_right;
-            for j in 0..self.n_right {
-                let x = &mut x[j * n_columns..(j + 1) * n_columns];
-                for i in (0..front.rank).rev() {
-                    let row = &front.r[i * width..(i + 1) * width];
-                    let mut sum = -row[n + j];
-                    for k in i + 1..front.own.len() {
-                        sum -= row[k] * x[front.own[k]];
-                    }
-                    for (k, &column) in front.rest.iter().enumerate() {
-                        sum -= row[front.own.len() + k] * x[column];
-                    }
-                    x[front.own[i]] = sum / row[i];
+            let n_own = front.own.len();
+            let n = n_own + front.rest.len();
+            for i in (0..front.rank).rev() {
+                let row = &front.r[i * (n + self.n_right)..(i + 1) * (n + self.n_right)];
+                let mut sum = -row[n..].iter().sum::<f64>();
+                for (a, &column) in row[i + 1..n_own].iter().zip(&front.own[i + 1..]) {
+                    sum -= a * x[column];
                 }
+                for (a, &column) in row[n_own..n].iter().zip(&front.rest) {
+                    sum -= a * x[column];
+                }
+                x[front.own[i]] = sum / row[i];
             }
         }
         x
@@ -310,7 +367,7 @@ impl Factor {
     /// An orthonormal basis of the y with yᵀ A = 0, each vector as (row, entry) with ascending rows.
     ///
     /// They are the rows of Qᵀ A that came out empty, followed back through the fronts.
-    pub(crate) fn null_vectors(&self) -> Vec<Vec<(usize, f64)>> {
+    pub(crate) fn null_vectors(&self) -> Vec<NullVector> {
         let mut vectors = Vec::new();
         for (f, front) in self.fronts.iter().enumerate() {
             for empty in front.rank + front.n_handed..front.sources.len() {
@@ -322,7 +379,7 @@ impl Factor {
         vectors
     }
 
-    fn trace_back(&self, front: usize, y: Vec<f64>) -> Vec<(usize, f64)> {
+    fn trace_back(&self, front: usize, y: Vec<f64>) -> NullVector {
         /// Entries below this are rounding; following them would visit the whole model.
         const NOISE: f64 = 1e-14;
         let mut entries = Vec::new();
@@ -344,7 +401,7 @@ impl Factor {
                 }
                 match source {
                     Source::Row(row) => entries.push((row, value)),
-                    Source::Damping => {}
+                    Source::Block(..) | Source::Damping(_) => {}
                     Source::Handed(child, k) => {
                         let known = waiting[first_new..].iter().position(|(c, _)| *c == child);
                         let at = known.map_or(waiting.len(), |i| first_new + i);
@@ -358,99 +415,5 @@ impl Factor {
         }
         entries.sort_by_key(|&(row, _)| row);
         entries
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use nalgebra::DMatrix;
-
-    use super::*;
-    use crate::assemble::Spread;
-    use crate::linear::matrix::Block;
-
-    /// A matrix whose blocks each touch a few groups, some rows being combinations of others.
-    fn random(seed: u64, n_groups: usize, n_blocks: usize) -> BlockMatrix {
-        let mut spread = Spread::new(seed);
-        let mut first_column = vec![0];
-        for g in 0..n_groups {
-            first_column.push(first_column[g] + 1 + (g + seed as usize) % 6);
-        }
-        let mut blocks: Vec<Block> = Vec::new();
-        let mut first_row = 0;
-        for k in 0..n_blocks {
-            let pick = |x: f64, n: usize| ((x + 1.0) * 0.5 * n as f64) as usize % n;
-            let mut groups: Vec<usize> =
-                (0..1 + k % 3).map(|_| pick(spread.next(), n_groups)).collect();
-            groups.sort_unstable();
-            groups.dedup();
-            let width: usize = groups.iter().map(|&g| first_column[g + 1] - first_column[g]).sum();
-            let n_rows = 1 + k % 4;
-            let mut values: Vec<f64> = (0..n_rows * width).map(|_| spread.next()).collect();
-            if k % 5 == 4 {
-                // Doubles an earlier block.
-                groups.clone_from(&blocks[k / 2].groups);
-                values = blocks[k / 2].values.iter().map(|a| -2.0 * a).collect();
-            }
-            let width: usize = groups.iter().map(|&g| first_column[g + 1] - first_column[g]).sum();
-            let n_rows = values.len() / width;
-            blocks.push(Block { groups, first_row, n_rows, values });
-            first_row += n_rows;
-        }
-        BlockMatrix { first_column, blocks }
-    }
-
-    fn dense(matrix: &BlockMatrix) -> DMatrix<f64> {
-        let mut full = DMatrix::zeros(matrix.n_rows(), matrix.n_columns());
-        for block in &matrix.blocks {
-            let columns: Vec<usize> = matrix.columns(block).collect();
-            for i in 0..block.n_rows {
-                for (k, &column) in columns.iter().enumerate() {
-                    full[(block.first_row + i, column)] = block.values[i * columns.len() + k];
-                }
-            }
-        }
-        full
-    }
-
-    #[test]
-    fn rank_and_null_vectors_agree_with_singular_values() {
-        for seed in 0..60 {
-            let (n_groups, n_blocks) = (2 + seed as usize % 9, 1 + seed as usize % 17);
-            let matrix = random(seed, n_groups, n_blocks);
-            let full = dense(&matrix);
-            let factor = factor(&matrix, &Plan::new(&matrix), &[], None, 1e-9);
-            assert_eq!(factor.rank, full.clone().svd(false, false).rank(1e-9), "seed {seed}");
-            let vectors = factor.null_vectors();
-            assert_eq!(vectors.len(), matrix.n_rows() - factor.rank);
-            let mut y = DMatrix::zeros(vectors.len(), matrix.n_rows());
-            for (k, vector) in vectors.iter().enumerate() {
-                vector.iter().for_each(|&(row, value)| y[(k, row)] = value);
-            }
-            assert!((&y * &full).amax() < 1e-12, "seed {seed}");
-            let gram = &y * y.transpose();
-            assert!((gram - DMatrix::identity(vectors.len(), vectors.len())).amax() < 1e-12);
-        }
-    }
-
-    #[test]
-    fn damped_least_squares_agrees_with_the_normal_equations() {
-        for seed in 0..40 {
-            let matrix = random(seed, 2 + seed as usize % 9, 1 + seed as usize % 17);
-            let full = dense(&matrix);
-            let mut spread = Spread::new(seed + 1000);
-            let b: Vec<f64> = (0..matrix.n_rows()).map(|_| spread.next()).collect();
-            let d: Vec<f64> = (0..matrix.n_columns()).map(|_| spread.next()).collect();
-            let delta = 0.1;
-            let plan = Plan::new(&matrix);
-            let x = crate::linear::damped_least_squares(&matrix, &plan, &b, delta, Some(&d));
-            let n = matrix.n_columns();
-            let normal = full.transpose() * &full + DMatrix::identity(n, n) * (delta * delta);
-            let right = -(full.transpose() * DMatrix::from_vec(b.len(), 1, b.clone()))
-                - DMatrix::from_vec(n, 1, d) * (delta * delta);
-            let expected = normal.lu().solve(&right).expect("regular");
-            let difference = (DMatrix::from_vec(n, 1, x) - expected).amax();
-            assert!(difference < 1e-11, "seed {seed}: {difference}");
-        }
     }
 }

@@ -4,6 +4,7 @@ use super::part::Part;
 use super::plan::Plan;
 use super::posture::Posture;
 use super::qr::factor;
+use super::surplus::NullVector;
 
 /// Rank of the mass-weighted rows of a part at a posture, and what they combine to nothing with.
 #[derive(Clone, Debug)]
@@ -13,7 +14,7 @@ pub(crate) struct Rank {
     /// The smallest pivot that counted; near the tolerance the rank is in doubt.
     pub(crate) smallest_pivot: f64,
     /// Orthonormal y with yᵀ D J M^-½ = 0, as (row, entry).
-    pub(crate) null_vectors: Vec<Vec<(usize, f64)>>,
+    pub(crate) null_vectors: Vec<NullVector>,
     /// D: what each row was multiplied by to have length 1; 0 for rows without inertia or value. (n_rows)
     pub(crate) scales: Vec<f64>,
     /// Rows whose Jacobian is not a number.
@@ -66,7 +67,7 @@ pub(crate) fn rank(part: &Part, plan: &Plan, posture: &mut Posture<'_>, toleranc
     // Rows out of the count are cleared: zero times NaN would still be NaN.
     matrix.scale_rows(&scales);
     matrix.clear_rows(|i| scales[i] == 0.0);
-    let factor = factor(&matrix, plan, &[], None, tolerance);
+    let factor = factor(&matrix, plan, tolerance);
     let mut null_vectors = factor.null_vectors();
     for block in matrix.blocks.iter().filter(|block| block.groups.is_empty()) {
         null_vectors

@@ -38,12 +38,11 @@ impl<'a> Context<'a> {
     fn body(&mut self, body: &Element<'a, BodySpec>, sources: &Sources) -> BodyId {
         let spec = body.spec;
         let fixed = spec.keys.fixed.unwrap_or(false);
-        let (frame, span) = match &spec.ends {
-            Some(ends) => self.frame_of_ends(body, ends).unzip(),
-            None => {
-                let (position, rotation) = (spec.keys.position.as_ref(), spec.rotation.as_ref());
-                (self.frame(&body.site("body"), position, rotation), None)
-            }
+        let (frame, span) = if let Some(ends) = &spec.ends {
+            self.frame_of_ends(body, ends).unzip()
+        } else {
+            let (position, rotation) = (spec.keys.position.as_ref(), spec.rotation.as_ref());
+            (self.frame(&body.site("body"), position, rotation), None)
         };
         let velocity = self.start_velocity(body, &spec.keys);
         let site = body.site("angular_velocity");
@@ -223,7 +222,8 @@ impl<'a> Context<'a> {
         self.start_vector(&element.site("velocity"), keys.velocity.as_ref())
     }
 
-    fn start_vector(&mut self, site: &Site<'_>, v: Option<&Vec3Spec>) -> Option<Vec3> {
+    /// A velocity; zero where left out.
+    pub(crate) fn start_vector(&mut self, site: &Site<'_>, v: Option<&Vec3Spec>) -> Option<Vec3> {
         let Some(v) = v else { return Some(Vec3::zeros()) };
         let value = self.vector(site, v)?;
         if value.amax() > FASTEST {

@@ -15,7 +15,12 @@ impl<'a> Context<'a> {
     /// Builds everything; faults are in the report.
     pub(crate) fn build(&mut self, sources: &'a Sources) {
         let flat = self.expand(&sources.root().contents, sources);
+        if flat.full {
+            return; // too large: that is told, and the rest would take long
+        }
         self.check_overrides();
+        self.has_starts = !sources.root().start.is_empty();
+        self.check_connections();
         self.build_settings(sources.root());
         self.build_materials(&flat);
         self.build_bodies(&flat, sources);
@@ -24,6 +29,7 @@ impl<'a> Context<'a> {
         self.build_forces(&flat);
         self.build_conditions(&flat);
         self.build_contacts(&flat);
+        self.build_starts(sources.root());
         self.check_whole(&flat, sources.root().span);
     }
 
@@ -51,6 +57,7 @@ impl<'a> Context<'a> {
             sources,
             warnings: list,
             meshes: self.mesh_digests,
+            mesh_files: self.mesh_files,
         })
     }
 
@@ -91,7 +98,9 @@ impl<'a> Context<'a> {
                 "the run goes on without it; remove `collide` and `material` to silence this";
             self.warn("not-simulated", &site, span, message, help);
         }
-        self.warn_idle_bodies(flat);
+        if self.report.n_errors() == 0 {
+            self.warn_idle_bodies(flat);
+        }
     }
 
     /// Fixed bodies that nothing uses.

@@ -196,7 +196,7 @@ impl<'a> Context<'a> {
             let help =
                 "check for a division by zero, or the root or logarithm of a negative number";
             self.error("bad-number", site, span, message, help);
-        } else if g.abs() > OPEN_JOINT && !self.options.allow_open {
+        } else if g.abs() > OPEN_JOINT && !self.options.allow_open && !self.has_starts {
             let message =
                 format!("the equation does not hold at the start: left less right is {g:.6e}");
             let help = "move the points so that it holds, or let `gelenk assemble` do it";

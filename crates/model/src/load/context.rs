@@ -33,6 +33,10 @@ pub(crate) struct Context<'a> {
     pub(crate) values: FxHashMap<Expr, f64>,
     pub(crate) scopes: Vec<Scope<'a>>,
     pub(crate) names: Names,
+    /// What instances connect: scope, instance, place and name.
+    pub(crate) connections: Vec<(ScopeId, String, Span, String)>,
+    /// A part could not be put in place, so names may be missing that are there.
+    pub(crate) incomplete: bool,
     pub(crate) builder: Builder,
     pub(crate) description: Description,
     pub(crate) folder: Option<Folder>,
@@ -61,10 +65,14 @@ pub(crate) struct Context<'a> {
     pub(crate) material_densities: Vec<Option<Expr>>,
     /// The first body that asks for contact.
     pub(crate) first_collider: Option<(Span, String)>,
+    /// Start values are given apart: whether joints close is looked at with them.
+    pub(crate) has_starts: bool,
     /// Meshes by the text that names them; `None` if they cannot be used.
     pub(crate) meshes: FxHashMap<(FileId, String), Option<Arc<TriMesh>>>,
     /// Names and hashes of the mesh files.
     pub(crate) mesh_digests: Vec<(String, String)>,
+    /// Names and bytes of the mesh files.
+    pub(crate) mesh_files: Vec<(String, Vec<u8>)>,
 }
 
 /// Which names an expression may use besides parameters.
@@ -116,6 +124,8 @@ impl<'a> Context<'a> {
             values: FxHashMap::default(),
             scopes: Vec::new(),
             names: Names::default(),
+            connections: Vec::new(),
+            incomplete: false,
             builder: Builder::new(name),
             description: Description::default(),
             folder,
@@ -133,8 +143,10 @@ impl<'a> Context<'a> {
             contact: ContactSettings::default(),
             material_densities: Vec::new(),
             first_collider: None,
+            has_starts: false,
             meshes: FxHashMap::default(),
             mesh_digests: Vec::new(),
+            mesh_files: Vec::new(),
         }
     }
 

@@ -22,14 +22,14 @@ impl<'a> Context<'a> {
             self.joint_spring(joint, id);
             self.joint_damper(joint, id);
             self.joint_properties(joint, id);
-            for drive in &joint.spec.drive.0 {
-                self.drive(joint, id, drive);
+            for (i, drive) in joint.spec.drive.0.iter().enumerate() {
+                self.drive(joint, id, drive, i);
             }
-            for motor in &joint.spec.motor.0 {
-                self.motor(joint, id, motor);
+            for (i, motor) in joint.spec.motor.0.iter().enumerate() {
+                self.motor(joint, id, motor, i);
             }
-            for motion in &joint.spec.motion.0 {
-                self.motion(joint, id, motion);
+            for (i, motion) in joint.spec.motion.0.iter().enumerate() {
+                self.motion(joint, id, motion, i);
             }
         }
     }
@@ -186,18 +186,16 @@ impl<'a> Context<'a> {
         Some(())
     }
 
+    /// Adds a force along a coordinate: `elbow.spring`, `elbow.drive2`.
     fn add_axis_force(
         &mut self,
         joint: &Element<'a, JointSpec>,
         what: &str,
-        which: usize,
+        i: usize,
         kind: ForceKind,
         values: Vec<(&'static str, Expr)>,
     ) {
-        let mut name = format!("{}_{what}", joint.name);
-        if which > 0 {
-            name = format!("{name}{}", which + 1);
-        }
+        let name = part_name(&joint.name, what, i);
         self.add_force(&name, kind, ForceValues { points: Vec::new(), values });
     }
 
@@ -226,6 +224,7 @@ impl<'a> Context<'a> {
         joint: &Element<'a, JointSpec>,
         id: JointId,
         spec: &DriveSpec,
+        i: usize,
     ) -> Option<()> {
         let site = joint.site("drive");
         let targets = [
@@ -314,7 +313,7 @@ impl<'a> Context<'a> {
         if max.1 != Value::Constant(f64::INFINITY) {
             values.push(("max_force", max.0));
         }
-        self.add_axis_force(joint, "drive", which, ForceKind::Servo(servo), values);
+        self.add_axis_force(joint, "drive", i, ForceKind::Servo(servo), values);
         Some(())
     }
 
@@ -333,6 +332,7 @@ impl<'a> Context<'a> {
         joint: &Element<'a, JointSpec>,
         id: JointId,
         spec: &MotorSpec,
+        i: usize,
     ) -> Option<()> {
         let site = joint.site("motor");
         let (scalar, kind) = match (&spec.torque, &spec.force) {
@@ -349,7 +349,7 @@ impl<'a> Context<'a> {
         let (expr, force) = self.live(&site, scalar)?;
         let axis = JointAxis { joint: id, which };
         let kind = ForceKind::Motor(Motor { axis, force });
-        self.add_axis_force(joint, "motor", which, kind, vec![("force", expr)]);
+        self.add_axis_force(joint, "motor", i, kind, vec![("force", expr)]);
         Some(())
     }
 
@@ -358,6 +358,7 @@ impl<'a> Context<'a> {
         joint: &Element<'a, JointSpec>,
         id: JointId,
         spec: &MotionSpec,
+        i: usize,
     ) -> Option<()> {
         let site = joint.site("motion");
         let targets = [
@@ -396,7 +397,7 @@ impl<'a> Context<'a> {
             self.error("open-joint", &site, scalar.span, message, help);
         }
         let tie = CoordinateTie { terms: vec![(id, which, 1.0)], target };
-        self.ties.push((format!("{}_motion", joint.name), tie));
+        self.ties.push((part_name(&joint.name, "motion", i), tie));
         Some(())
     }
 
@@ -511,4 +512,9 @@ fn work_for(target: &TimeFunction) -> Work {
         TimeFunction::Tape(tape) => tape.n_registers(),
     };
     Work { registers: vec![0.0; registers], ..Work::default() }
+}
+
+/// The name of something that belongs to a joint; names that users give have no dots.
+fn part_name(joint: &str, what: &str, i: usize) -> String {
+    if i == 0 { format!("{joint}.{what}") } else { format!("{joint}.{what}{}", i + 1) }
 }

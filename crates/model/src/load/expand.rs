@@ -53,7 +53,7 @@ pub(crate) struct Flat<'a> {
     /// Scopes and elements so far, against the limit.
     n_elements: usize,
     /// A limit was passed; nothing more is added.
-    full: bool,
+    pub(crate) full: bool,
 }
 
 impl<'a> Context<'a> {
@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
         name: &Text,
         i: usize,
         kind: Kind,
-        word: &str,
+        word: &'static str,
     ) -> Element<'a, T> {
         let (full, index) = self.declare(kind, word, scope, name);
         let label = if name.poisoned {
@@ -161,7 +161,7 @@ impl<'a> Context<'a> {
         spec: &'a T,
         name: Option<&Text>,
         span: Span,
-        word: &str,
+        word: &'static str,
     ) -> Element<'a, T> {
         let (full, index) = self.declare_or_number(Kind::Force, word, scope, name, span);
         let label = format!("{word} `{full}`");
@@ -184,6 +184,7 @@ impl<'a> Context<'a> {
             return true;
         };
         flat.full = true;
+        self.incomplete = true;
         let site = Site::new(ScopeId::ROOT, word, word);
         let message = format!("the model has more than the limit of {limit} {name}");
         let help = format!("raise it with `--limit {name}={}`", 2 * limit.max(1));
@@ -201,7 +202,10 @@ impl<'a> Context<'a> {
         way: &mut Vec<&'a Contents>,
     ) {
         let site = Site::new(outer, label, "instance");
-        let Some(contents) = self.part_contents(&site, spec, sources) else { return };
+        let Some(contents) = self.part_contents(&site, spec, sources) else {
+            self.incomplete = true;
+            return;
+        };
         if way.iter().any(|outer| std::ptr::eq(*outer, contents)) {
             let message = "the part contains itself";
             let help = "remove this instance, or the one further out that leads back here";
@@ -225,7 +229,10 @@ impl<'a> Context<'a> {
                 let _ = value;
             }
         }
-        let Some(copies) = self.copies(&site, spec) else { return };
+        let Some(copies) = self.copies(&site, spec) else {
+            self.incomplete = true;
+            return;
+        };
         let indexed = spec.repeat.is_some();
         let shared_prefix = spec.prefix.as_ref().is_none_or(|p| !p.text.contains('{'));
         way.push(contents);
@@ -292,10 +299,17 @@ impl<'a> Context<'a> {
                 });
             given.insert(&name.text, bound);
         }
-        let (Some(prefix), Some(frame)) = (prefix, frame) else { return };
-        let mut connect: FxHashMap<&'a str, &'a Text> = FxHashMap::default();
+        let (Some(prefix), Some(frame)) = (prefix, frame) else {
+            self.incomplete = true;
+            return;
+        };
+        let mut connect: FxHashMap<&'a str, String> = FxHashMap::default();
         for (name, outer) in &spec.connect.0 {
-            connect.insert(&name.text, outer);
+            if let Some(outer_name) = self.fill(&site.on("connect"), outer) {
+                let connection = (around, label.to_owned(), outer.span, outer_name.clone());
+                self.connections.push(connection);
+                connect.insert(&name.text, outer_name);
+            }
         }
         let outer = &self.scopes[around.0];
         let prefix = format!("{}{prefix}", outer.prefix);

@@ -1,14 +1,21 @@
 //! Files a model may read: regular ones below its folder.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Files by path below the model's folder (`parts/leg.toml`), kept in memory: those of a recording.
+pub type FileSet = BTreeMap<String, Vec<u8>>;
 
 /// The folder a model may read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
-    /// Its path, links resolved.
+    /// Its path, links resolved; empty for one in memory.
     root: PathBuf,
+    /// The files, if they are not on disk.
+    files: Option<Arc<FileSet>>,
 }
 
 /// A file's contents and names.
@@ -40,7 +47,12 @@ impl Folder {
     pub(crate) fn new(path: &Path) -> Result<Self, FileFault> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let root = path.canonicalize().map_err(|error| unreadable(&path.display(), &error))?;
-        Ok(Folder { root })
+        Ok(Folder { root, files: None })
+    }
+
+    /// A folder that is not on disk.
+    pub(crate) fn in_memory(files: Arc<FileSet>) -> Self {
+        Folder { root: PathBuf::new(), files: Some(files) }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -65,15 +77,26 @@ impl Folder {
                 Some("write the path relative to this file, such as `parts/leg.toml`"),
             ));
         }
-        let path =
-            from.join(wanted).canonicalize().map_err(|error| unreadable(&relative, &error))?;
-        let Ok(below) = path.strip_prefix(&self.root) else {
-            return Err(FileFault::new(
+        let outside = || {
+            FileFault::new(
                 "outside-folder",
                 format!("`{relative}` lies outside the model's folder"),
                 Some("a model reads only files below its own folder; move or copy the file there"),
-            ));
+            )
         };
+        if let Some(files) = &self.files {
+            let path = normal(&from.join(wanted)).ok_or_else(outside)?;
+            let name = path.display().to_string().replace('\\', "/");
+            let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+            let bytes = files.get(&name).ok_or_else(|| unreadable(&relative, &missing()))?.clone();
+            if bytes.len() as u64 > most_bytes {
+                return Err(too_large(relative, most_bytes, bytes.len() as u64));
+            }
+            return Ok(Opened { path, name, bytes });
+        }
+        let path =
+            from.join(wanted).canonicalize().map_err(|error| unreadable(&relative, &error))?;
+        let below = path.strip_prefix(&self.root).map_err(|_| outside())?;
         let name = below.display().to_string().replace('\\', "/");
         let bytes = read_regular(&path, relative, most_bytes)?;
         Ok(Opened { path, name, bytes })
@@ -102,13 +125,31 @@ pub(crate) fn read_regular(
         .read_to_end(&mut bytes)
         .map_err(|error| unreadable(&shown, &error))?;
     if bytes.len() as u64 > most_bytes {
-        return Err(FileFault::new(
-            "limit-file",
-            format!("`{shown}` is larger than the limit of {most_bytes} bytes"),
-            Some(&format!("raise it with `--limit file={}`", about.len().max(most_bytes + 1))),
-        ));
+        return Err(too_large(shown, most_bytes, about.len()));
     }
     Ok(bytes)
+}
+
+fn too_large(shown: &str, most_bytes: u64, length: u64) -> FileFault {
+    FileFault::new(
+        "limit-file",
+        format!("`{shown}` is larger than the limit of {most_bytes} bytes"),
+        Some(&format!("raise it with `--limit file={}`", length.max(most_bytes + 1))),
+    )
+}
+
+/// The path without `.` and `..`; `None` where it leaves its root.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if plain.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(plain)
 }
 
 fn unreadable(shown: &impl std::fmt::Display, error: &std::io::Error) -> FileFault {
@@ -144,6 +185,19 @@ mod tests {
         assert_eq!(read("", "parts").unwrap_err().code, "not-a-file");
         assert_eq!(read("", "none.toml").unwrap_err().code, "unreadable-file");
         assert_eq!(folder.read(folder.root(), "parts/leg.toml", 0).unwrap_err().code, "limit-file");
+    }
+
+    #[test]
+    fn a_folder_in_memory_has_only_its_files() {
+        let files = FileSet::from([("parts/leg.toml".to_owned(), b"x".to_vec())]);
+        let folder = Folder::in_memory(Arc::new(files));
+        let read = |from: &str, path: &str| folder.read(Path::new(from), path, 100);
+        assert_eq!(read("", "./parts/leg.toml").unwrap().name, "parts/leg.toml");
+        assert_eq!(read("parts", "../parts/leg.toml").unwrap().bytes, b"x");
+        assert_eq!(read("parts", "../../secret.toml").unwrap_err().code, "outside-folder");
+        assert_eq!(read("", "/etc/hostname").unwrap_err().code, "outside-folder");
+        assert_eq!(read("", "parts").unwrap_err().code, "unreadable-file");
+        assert_eq!(folder.read(Path::new(""), "parts/leg.toml", 0).unwrap_err().code, "limit-file");
     }
 
     #[cfg(unix)]

@@ -146,7 +146,7 @@ impl<'a> Context<'a> {
             self.warn_negative(&spring.site("damping"), span, damping);
             let kind = ForceKind::Damper(Damper { ends: pair, damping });
             let values = vec![("damping", expr)];
-            let name = format!("{}_damping", spring.name);
+            let name = format!("{}.damping", spring.name);
             self.add_force(&name, kind, ForceValues { points, values });
         }
         Some(())

@@ -30,6 +30,9 @@ impl Frame {
 
     /// The frame `inner`, given in this one, in the frame around this one.
     pub(crate) fn compose(&self, pool: &mut Pool, inner: &Frame) -> Frame {
+        if self.is_identity() {
+            return inner.clone();
+        }
         Frame {
             position: self.point(&inner.position),
             rotation: self.rotation * inner.rotation,
@@ -38,11 +41,19 @@ impl Frame {
         }
     }
 
+    /// Whether it is the identity for all parameter values.
+    fn is_identity(&self) -> bool {
+        self.rotation_expr.is_none() && self.position_expr == [Expr::ZERO; 3]
+    }
+
     pub(crate) fn point(&self, p: &Vec3) -> Vec3 {
         self.position + self.rotation * p
     }
 
     pub(crate) fn point_expr(&self, pool: &mut Pool, p: &[Expr; 3]) -> [Expr; 3] {
+        if self.is_identity() {
+            return *p;
+        }
         let turned = rotate(pool, &self.rotation_expr, p);
         [0, 1, 2].map(|i| pool.add(&[self.position_expr[i], turned[i]]))
     }

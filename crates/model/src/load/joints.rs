@@ -461,7 +461,10 @@ impl<'a> Context<'a> {
         kind: &JointKind,
         bodies: [BodyId; 2],
     ) {
-        if self.options.allow_open || bodies.iter().any(|id| self.misplaced[id.index()]) {
+        if self.options.allow_open
+            || self.has_starts
+            || bodies.iter().any(|id| self.misplaced[id.index()])
+        {
             return;
         }
         let equations = kind.equations();

@@ -46,6 +46,8 @@ pub(crate) struct Declared {
     span: Span,
     /// The instance it came with.
     instance: Option<Span>,
+    /// What it is: "point".
+    word: &'static str,
 }
 
 /// All names of a model.
@@ -67,11 +69,19 @@ impl Names {
         &self.lists[kind as usize]
     }
 
-    fn add(&mut self, kind: Kind, name: &str, span: Span, instance: Option<Span>) -> usize {
+    fn add(
+        &mut self,
+        kind: Kind,
+        word: &'static str,
+        name: &str,
+        span: Span,
+        instance: Option<Span>,
+    ) -> usize {
         let list = &mut self.lists[kind as usize];
         let index = list.len();
         list.push(name.to_owned());
-        self.tables[kind as usize].insert(name.to_owned(), Declared { index, span, instance });
+        self.tables[kind as usize]
+            .insert(name.to_owned(), Declared { index, span, instance, word });
         index
     }
 
@@ -92,12 +102,12 @@ impl Context<'_> {
     pub(crate) fn declare(
         &mut self,
         kind: Kind,
-        word: &str,
+        word: &'static str,
         scope: ScopeId,
         text: &Text,
     ) -> (String, usize) {
         let Some(name) = self.full_name(word, scope, text) else {
-            return self.stand_in(kind, text);
+            return self.stand_in(kind, word, text);
         };
         let element = format!("{word} `{name}`");
         if let Some(help) = fault_of_name(&name) {
@@ -107,12 +117,19 @@ impl Context<'_> {
             let fault = Diagnostic::error("bad-name", "`world` is the name of the ground");
             let help = "choose another name; `world` is fixed in space and always there";
             self.push(text.span, fault.element(element).help(help));
-            return self.stand_in(kind, text);
+            return self.stand_in(kind, word, text);
         }
         let instance = self.scopes[scope.0].instance;
         if let Some(first) = self.names.get(kind, &name) {
             let message = format!("there are two elements with the name `{name}`");
-            let mut fault = Diagnostic::error("duplicate-name", message).element(element);
+            let mut fault = Diagnostic::error("duplicate-name", message);
+            // Told at the later of the two, in the order of the file.
+            let (at, other, word_there) = if first.span > text.span {
+                (first.span, text.span, first.word)
+            } else {
+                (text.span, first.span, word)
+            };
+            fault = fault.element(format!("{word_there} `{name}`"));
             if first.span == text.span {
                 // The same line, used twice.
                 fault = fault.help("give each instance a prefix of its own: prefix = \"left_\"");
@@ -121,21 +138,20 @@ impl Context<'_> {
                 }
             } else {
                 let sources = &self.report.sources;
-                fault = fault
-                    .also(sources, first.span, "the first is here")
-                    .help("rename one of the two");
+                fault =
+                    fault.also(sources, other, "the first is here").help("rename one of the two");
             }
-            self.push(text.span, fault);
-            return self.stand_in(kind, text);
+            self.push(at, fault);
+            return self.stand_in(kind, word, text);
         }
-        let index = self.names.add(kind, &name, text.span, instance);
+        let index = self.names.add(kind, word, &name, text.span, instance);
         (name, index)
     }
 
     /// A name that nothing else can have.
-    fn stand_in(&mut self, kind: Kind, text: &Text) -> (String, usize) {
+    fn stand_in(&mut self, kind: Kind, word: &'static str, text: &Text) -> (String, usize) {
         let name = format!("{}#{}", text.text, self.names.list(kind).len() + 1);
-        let index = self.names.add(kind, &name, text.span, None);
+        let index = self.names.add(kind, word, &name, text.span, None);
         (name, index)
     }
 
@@ -143,7 +159,7 @@ impl Context<'_> {
     pub(crate) fn declare_or_number(
         &mut self,
         kind: Kind,
-        word: &str,
+        word: &'static str,
         scope: ScopeId,
         text: Option<&Text>,
         span: Span,
@@ -157,7 +173,7 @@ impl Context<'_> {
             number += 1;
         }
         let name = format!("{prefix}{word}{number}");
-        let index = self.names.add(kind, &name, span, None);
+        let index = self.names.add(kind, word, &name, span, None);
         (name, index)
     }
 
@@ -216,7 +232,7 @@ impl Context<'_> {
                 return Some(found);
             }
             if let Some(outer) = s.connect.get(local.as_str()) {
-                local.clone_from(&outer.text);
+                local.clone_from(outer);
             }
             scope = s.parent;
         }
@@ -230,7 +246,7 @@ impl Context<'_> {
         while let Some(id) = scope {
             let s = &self.scopes[id.0];
             if let Some(outer) = s.connect.get(name.as_str()) {
-                name.clone_from(&outer.text);
+                name.clone_from(outer);
             }
             scope = s.parent;
         }
@@ -252,8 +268,29 @@ impl Context<'_> {
         found
     }
 
+    /// Checks that what instances connect is there.
+    pub(crate) fn check_connections(&mut self) {
+        const ALL: [Kind; 4] = [Kind::Body, Kind::Joint, Kind::Marker, Kind::Material];
+        for (scope, label, span, name) in std::mem::take(&mut self.connections) {
+            let there = ALL.into_iter().any(|kind| self.find(kind, scope, &name).is_some());
+            if there || self.incomplete || self.outer_name(scope, &name) == "world" {
+                continue;
+            }
+            let known = self.names.list(Kind::Body).iter().map(String::as_str).chain(["world"]);
+            let help = did_you_mean(&name, known).unwrap_or_else(|| "correct the name".to_owned());
+            let message = format!("there is no body `{name}` to connect");
+            self.error("unknown-body", &Site::new(scope, &label, "connect"), span, message, help);
+        }
+    }
+
     /// Reports a name that no element has.
     pub(crate) fn unknown(&mut self, kind: Kind, site: &Site<'_>, span: Span, local: &str) {
+        if self.incomplete {
+            return; // it may be in a part that could not be put in place
+        }
+        if self.outer_name(site.scope, local) != local {
+            return; // the connection was reported
+        }
         let word = kind.word();
         let code = match kind {
             Kind::Body => "unknown-body",
@@ -264,8 +301,19 @@ impl Context<'_> {
         };
         let world = (kind == Kind::Body).then_some("world");
         let known = self.names.list(kind).iter().map(String::as_str).chain(world);
-        let help = did_you_mean(local, known)
-            .unwrap_or_else(|| format!("declare it with `[[{word}]]`, or correct the name"));
+        let dashed = self
+            .names
+            .list(kind)
+            .iter()
+            .find(|name| name.strip_prefix(local).is_some_and(|rest| rest.starts_with('-')));
+        let help = if let Some(name) = dashed {
+            format!(
+                "`{name}` cannot be used in expressions, since `-` is minus; rename it with `_`"
+            )
+        } else {
+            did_you_mean(local, known)
+                .unwrap_or_else(|| format!("declare it with `[[{word}]]`, or correct the name"))
+        };
         let message = format!("there is no {word} `{local}`");
         self.push(span, Diagnostic::error(code, message).element(site.element).help(help));
     }

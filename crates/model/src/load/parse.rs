@@ -24,20 +24,31 @@ pub(crate) fn parse_file(report: &mut Report, file: FileId, limits: &Limits) -> 
         return None;
     }
     let (table, errors) = DeTable::parse_recoverable(&text);
+    let mut lines: Vec<usize> = Vec::new();
+    let mut broken: Vec<String> = Vec::new();
     for error in &errors {
         let range = error.span().unwrap_or(text.len()..text.len());
+        // One fault of a line is enough; those behind it mostly follow from it.
+        let line = report.sources.get(file).map_or(0, |f| f.line_column(range.start).0);
+        if lines.contains(&line) {
+            continue;
+        }
+        lines.push(line);
         let mut fault = Diagnostic::error("syntax", sentence(error.message()));
         fault.element = element_at(&text, range.start);
+        broken.extend(fault.element.clone());
         if let Some(help) = syntax_help(error.message()) {
             fault = fault.help(help);
         }
         report.push(Some(Span::new(file, range)), fault);
     }
     let whole = Span::new(file, 0..0);
+    let n_faults = report.n_faults();
     let mut reader = Reader::new(report, file);
     // What a broken line leaves out would otherwise be reported as missing.
     reader.quiet_about_missing = !errors.is_empty();
     let spec = read_keys(table.get_ref(), whole, &mut reader);
+    report.forget_since(n_faults, &broken);
     errors.is_empty().then_some(spec)
 }
 

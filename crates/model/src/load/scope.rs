@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 
 use super::frame::Frame;
 use crate::source::Span;
-use crate::spec::Text;
 use crate::spec::tables::Contents;
 
 /// Index of a [`Scope`].
@@ -38,7 +37,7 @@ pub(crate) struct Scope<'a> {
     /// Its parameters.
     pub(crate) parameters: FxHashMap<&'a str, Bound>,
     /// Its names for things outside.
-    pub(crate) connect: FxHashMap<&'a str, &'a Text>,
+    pub(crate) connect: FxHashMap<&'a str, String>,
     /// Its tables.
     pub(crate) contents: &'a Contents,
     /// Where it is placed in the world.

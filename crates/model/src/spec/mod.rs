@@ -5,11 +5,13 @@
 //! that none of them can disagree. Nothing here knows what the words mean; that is [`load`](crate::load)'s part.
 
 mod read;
+mod reference;
 mod schema;
 mod suggest;
 pub mod tables;
 mod values;
 
+pub use reference::reference;
 pub use schema::json_schema;
 pub use values::{Named, OneOrMany, Scalar, ScalarSource, Text, Vec3Spec};
 

@@ -46,6 +46,24 @@ impl Report {
         }
     }
 
+    /// Takes back faults of some elements found since there were `n` of them.
+    pub(crate) fn forget_since(&mut self, n: usize, elements: &[String]) {
+        let mut i = 0;
+        let n_errors = &mut self.n_errors;
+        self.list.retain(|(_, diagnostic)| {
+            i += 1;
+            let keep = i <= n || diagnostic.element.as_ref().is_none_or(|e| !elements.contains(e));
+            if !keep && diagnostic.severity == Severity::Error {
+                *n_errors -= 1;
+            }
+            keep
+        });
+    }
+
+    pub(crate) fn n_faults(&self) -> usize {
+        self.list.len()
+    }
+
     pub(crate) fn n_errors(&self) -> usize {
         self.n_errors
     }

@@ -4,6 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::read::{Fields, FromToml};
 use super::tables::FileSpec;
+use crate::joint::JOINT_TYPES;
+use crate::load::{ENGINES, SOLVERS};
 
 /// The schema under construction.
 #[derive(Debug, Default)]
@@ -79,5 +81,18 @@ pub fn json_schema() -> Json {
         schema.extend(root);
     }
     schema.insert("$defs".to_owned(), Json::Object(definitions.defs));
-    Json::Object(schema)
+    let mut schema = Json::Object(schema);
+    // Words that are checked against a list come with it, for completion.
+    let types: Vec<&str> = JOINT_TYPES.iter().map(|t| t.name).collect();
+    for (table, key, words) in [
+        ("JointSpec", "type", types.as_slice()),
+        ("RunSpec", "engine", &ENGINES),
+        ("RunSpec", "solver", &SOLVERS),
+        ("ForceSpec", "frame", &["world", "body"]),
+    ] {
+        if let Some(property) = schema["$defs"][table]["properties"][key].as_object_mut() {
+            property.insert("enum".to_owned(), words.into());
+        }
+    }
+    schema
 }

@@ -16,6 +16,23 @@ spec! {
         run: Option<RunSpec>,
         /// Settings of viewers; not looked at here.
         view: Option<Value>,
+        /// Where bodies begin, in place of where they are drawn; `gelenk assemble` writes these.
+        start: Vec<StartSpec>,
+    }
+
+    /// Where a body begins. What is left out stays as it is drawn. Joints keep the places on the body that they were
+    /// drawn with, so that a mechanism can begin in another posture.
+    pub struct StartSpec("start") {
+        /// The body or point.
+        body: Text,
+        /// Origin of its frame, m.
+        position: Option<Vec3Spec>,
+        /// How its frame is turned.
+        rotation: Option<RotationSpec>,
+        /// Velocity of that origin, m/s.
+        velocity: Option<Vec3Spec>,
+        /// Angular velocity, world axes, rad/s.
+        angular_velocity: Option<Vec3Spec>,
     }
 
     /// What a model file and a part both hold.
