@@ -89,7 +89,8 @@ fn comparable(lines: &[String]) -> Vec<String> {
         {
             words.remove(1);
         }
-        while let Some(unit) = words.iter().position(|w| matches!(*w, "kB" | "kB)" | "MB" | "MB)")) {
+        while let Some(unit) = words.iter().position(|w| matches!(*w, "kB" | "kB)" | "MB" | "MB)"))
+        {
             words.drain(unit.saturating_sub(1)..=unit);
         }
         kept.push(words.join(" "));
