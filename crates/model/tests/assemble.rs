@@ -2,14 +2,16 @@
 
 mod mechanisms;
 
+use std::fmt::Write as _;
+
 use gelenk_model::assemble::{FailureKind, assemble_from, initial_inconsistency};
 use gelenk_model::joint::{Fixed, JointFrame, JointKind};
 use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::rows::CoordinateTie;
 use gelenk_model::signal::TimeFunction;
 use gelenk_model::{
-    AssembleOptions, AssembleReport, BodyDef, Builder, LoadOptions, Model, Outcome, State,
-    assemble, load_text,
+    AssembleOptions, AssembleReport, BodyDef, Builder, CheckOptions, LoadOptions, Model, Outcome,
+    State, assemble, check, load_text,
 };
 use mechanisms::*;
 use proptest::prelude::*;
@@ -405,7 +407,7 @@ fn load(text: &str) -> Model {
 fn bead(position: &str, equations: &[&str]) -> Model {
     let mut text = format!("[[point]]\nname = \"P\"\nmass = 1\nposition = {position}\n");
     for (i, equation) in equations.iter().enumerate() {
-        text += &format!("[[constraint]]\nname = \"e{i}\"\nequation = \"{equation}\"\n");
+        let _ = writeln!(text, "[[constraint]]\nname = \"e{i}\"\nequation = \"{equation}\"");
     }
     load(&text)
 }
@@ -521,6 +523,24 @@ proptest! {
         let second = assemble_from(&model, &first.state, &options);
         prop_assert_eq!(&second.state, &first.state);
         prop_assert!(second.moved.is_empty() && second.pushed.is_empty());
+    }
+
+    #[test]
+    fn success_means_that_every_error_is_within_tolerance(
+        n in 2_usize..8, extra in 1_usize..5, gap in 0.0..0.6, seed in 0_u64..1_000_000
+    ) {
+        let model = random_loops(n, extra, gap, numbers(seed));
+        let report = run(&model);
+        let closed = report.residuals.iter().all(|r| {
+            r.after <= model.run.tolerance && r.velocity_after <= model.run.velocity_tolerance
+        });
+        prop_assert_eq!(report.outcome == Outcome::Closed, closed, "{:?}", report);
+        prop_assert!(report.state.s.iter().all(|s| s.iter().all(|x| x.is_finite())));
+        let again = run(&model);
+        prop_assert_eq!(format!("{report:?}"), format!("{again:?}"));
+        let checked = check(&model, &CheckOptions::default());
+        prop_assert!(checked.rank <= checked.coordinates.min(checked.constraints));
+        prop_assert_eq!(checked.rank + checked.redundant.len(), checked.constraints);
     }
 
     #[test]
