@@ -544,6 +544,35 @@ proptest! {
     }
 
     #[test]
+    fn a_twin_of_a_joint_at_another_place_contradicts_it(
+        n in 1_usize..8, which in 0_usize..3, shift in 0.01..0.3, seed in 0_u64..1_000_000
+    ) {
+        let mut number = numbers(seed);
+        let tree = random_tree(n, &mut number);
+        let mut builder = Builder::new("twins");
+        for (i, body) in tree.bodies.iter().enumerate().skip(1) {
+            let mut def = BodyDef::new(&body.name, body.mass, Mat3::from_diagonal(&body.inertia));
+            def.position = tree.start.s[i];
+            def.rotation = tree.start.rot[i];
+            builder.body(&def);
+        }
+        for joint in &tree.joints[..n - 1] {
+            builder.joint(&joint.name, joint.bodies, joint.kind.clone(), None);
+        }
+        let bodies = tree.joints[n - 1].bodies;
+        let mut vector = || Vec3::from_fn(|_, _| 2.0 * number() - 1.0);
+        let [a, b] = builder.joint_frames(bodies, &vector(), &(vector() + v(0.0, 0.0, 1e-3)));
+        builder.joint("first", bodies, any_joint(which, &a, &b), None);
+        let origin = b.origin + vector().normalize() * shift;
+        builder.joint("twin", bodies, any_joint(which, &a, &JointFrame { origin, ..b }), None);
+        let report = run(&builder.finish());
+        let failure = failure(&report);
+        prop_assert_eq!(&failure.element, "twin");
+        let with = vec!["first".to_owned()];
+        prop_assert_eq!(&failure.kind, &FailureKind::Contradicting { with });
+    }
+
+    #[test]
     fn a_disturbed_tree_closes_and_stays(n in 1_usize..15, seed in 0_u64..1_000_000) {
         let model = random_tree(n, numbers(seed));
         let state = disturbed(&model, 0.1, seed + 1);
