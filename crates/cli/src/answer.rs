@@ -110,16 +110,23 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do.
     pub(crate) help: Option<String>,
-    /// Faults of the model as JSON, if that is the reason.
-    pub(crate) diagnostics: Value,
-    /// The same drawn for a terminal; it then takes the place of the message.
-    pub(crate) drawn: Option<String>,
+    /// Faults of the model, if that is the reason.
+    pub(crate) faults: Option<Box<Faults>>,
+}
+
+/// Faults of a model, in both forms.
+#[derive(Clone, Debug)]
+pub(crate) struct Faults {
+    /// As a list for programs.
+    pub(crate) json: Value,
+    /// Drawn for a terminal; this takes the place of the message there.
+    pub(crate) drawn: String,
 }
 
 impl Failure {
     /// A failure with a sentence.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into(), help: None, diagnostics: json!([]), drawn: None }
+        Failure { exit, message: message.into(), help: None, faults: None }
     }
 
     /// Bad usage or bad input.
@@ -145,7 +152,7 @@ impl Failure {
             "kind": self.exit.status(),
             "message": self.message,
             "help": self.help,
-            "diagnostics": self.diagnostics,
+            "diagnostics": self.faults.as_ref().map_or_else(|| json!([]), |faults| faults.json.clone()),
         })
     }
 

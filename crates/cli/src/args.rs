@@ -27,7 +27,7 @@ Start here:
 A MODEL is a name from the gallery, the path of a .toml file, or - for standard input.
 Lengths are in m, masses in kg, times in s, angles in rad.
 
-Exit codes: 0 done; 1 the answer is no; 2 bad usage, model or limit; 3 the computation failed, what was
+Exit codes: 0 done; 1 the answer is no; 2 bad usage, model or limit; 3 the computation failed, what was \
 reached is saved; 4 reading or writing failed; 130 stopped by Ctrl-C, what was reached is saved."
 )]
 pub(crate) struct Cli {
@@ -166,7 +166,7 @@ Examples:
   gelenk run pendulum --at 0:2:0.1 --json        every 0.1 s from 0 to 2 s
   gelenk run four-bar --output four-bar.mcap --film four-bar.svg
 
-Ctrl-C stops the run and finishes the recording with what was reached; a second Ctrl-C quits at once.
+Ctrl-C stops the run and finishes the recording with what was reached; a second Ctrl-C quits at once. \
 A recording opens in Foxglove and Rerun; gelenk verify proves it, gelenk export turns it into tables.")]
 pub(crate) struct RunArgs {
     /// Which model
@@ -241,7 +241,7 @@ Examples:
   gelenk check four-bar
   gelenk check my.toml --json
 
-Ends with 1 if the model cannot run as it is: conditions that contradict each other, joints that are open.
+Ends with 1 if the model cannot run as it is: conditions that contradict each other, joints that are open. \
 Redundant conditions are no fault; they are named, with whether they are redundant always or in this pose only.")]
 pub(crate) struct CheckArgs {
     /// Which model
@@ -289,7 +289,7 @@ Examples:
   gelenk converge eight-loop --duration 0.5 --order 4 --plot orders.svg
   gelenk converge double-pendulum --quantity position,energy --levels 6
 
-The study runs h, h/2, h/4, ... and a much finer reference, with a tolerance so tight that joint gaps do not spoil the
+The study runs h, h/2, h/4, ... and a much finer reference, with a tolerance so tight that joint gaps do not spoil the \
 result. Chaotic models need a short --duration; beyond it no method has an order.")]
 pub(crate) struct ConvergeArgs {
     /// Which model
@@ -315,7 +315,7 @@ pub(crate) struct ConvergeArgs {
 Examples:
   gelenk run four-bar && gelenk verify four-bar.mcap
 
-The recording holds the model, the settings and a certificate. The run is done again and every recorded byte compared:
+The recording holds the model, the settings and a certificate. The run is done again and every recorded byte compared: \
 0 if all agree, 1 if anything differs, with the first difference.")]
 pub(crate) struct VerifyArgs {
     /// Recording

@@ -128,8 +128,8 @@ fn written(result: std::io::Result<()>, exit: Exit) -> Exit {
 
 /// A failure on standard error.
 fn complain(failure: &Failure) {
-    if let Some(drawn) = &failure.drawn {
-        show::err(drawn.trim_end());
+    if let Some(faults) = &failure.faults {
+        show::err(faults.drawn.trim_end());
         return;
     }
     let style = if failure.exit == Exit::Stopped { show::WARN } else { show::BAD };

@@ -8,9 +8,8 @@ use gelenk::model::{
     Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunFailure, RunReport, RunSettings,
     load_path, load_text,
 };
-use gelenk::recording::Header;
 
-use crate::answer::{Exit, Failure};
+use crate::answer::{Exit, Failure, Faults};
 use crate::args::{ModelArgs, SettingArgs};
 use crate::{Manner, show};
 
@@ -56,7 +55,7 @@ fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
 }
 
 fn no_model(name: &str) -> Failure {
-    let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
+    let is_path = name.contains(['/', '\\', '.']);
     if is_path {
         return Failure::input(format!("there is no file `{name}`"))
             .help("`gelenk models pendulum > my.toml` starts a model");
@@ -91,8 +90,8 @@ fn bad_model(faults: &Diagnostics) -> Failure {
     let unreadable =
         faults.list.iter().any(|fault| fault.code == "unreadable-file" && fault.place.is_none());
     let mut failure = Failure::new(if unreadable { Exit::Io } else { Exit::Input }, message);
-    failure.diagnostics = faults.to_json();
-    failure.drawn = Some(faults.render(show::color_on_stderr()));
+    let (json, drawn) = (faults.to_json(), faults.render(show::color_on_stderr()));
+    failure.faults = Some(Box::new(Faults { json, drawn }));
     failure
 }
 
@@ -143,20 +142,4 @@ pub(crate) fn simulate(
         Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
         Err(error) => Err(Failure::input(error.to_string())),
     }
-}
-
-/// The model of a recording; what is wrong with it in a sentence.
-pub(crate) fn load_recorded(
-    header: &Header,
-    limits: &Limits,
-    recording: &Path,
-) -> Result<Model, String> {
-    let folder = match recording.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let loaded = gelenk::embed::load_recorded(header, limits, folder);
-    loaded.map(|loaded| loaded.model).map_err(|faults| {
-        faults.list.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-    })
 }

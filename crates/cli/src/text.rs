@@ -10,12 +10,12 @@ pub(crate) fn sig(x: f64, digits: usize) -> String {
         return if x == 0.0 { "0".to_owned() } else { x.to_string() };
     }
     let rounded = format!("{:.*e}", digits.saturating_sub(1), x);
-    let exponent = rounded.split_once('e').and_then(|(_, e)| e.parse::<i64>().ok()).unwrap_or(0);
+    let exponent = rounded.split_once('e').and_then(|(_, e)| e.parse::<isize>().ok()).unwrap_or(0);
     if !(-4..=6).contains(&exponent) {
         let (mantissa, e) = rounded.split_once('e').unwrap_or((&rounded, "0"));
         return format!("{}e{e}", trim_zeros(mantissa));
     }
-    let decimals = usize::try_from(digits as i64 - 1 - exponent).unwrap_or(0);
+    let decimals = digits.saturating_add_signed(-1 - exponent);
     trim_zeros(&format!("{x:.decimals$}")).to_owned()
 }
 

@@ -1,4 +1,5 @@
 //! `gelenk converge`: orders, cost, plot.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 mod common;
 

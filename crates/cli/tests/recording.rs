@@ -1,4 +1,5 @@
 //! `gelenk verify` and `gelenk export`: differences, tables, pictures, faults.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 mod common;
 
@@ -8,7 +9,11 @@ use std::process::Stdio;
 use common::{code, command, folder, json_of, number, stderr, text_of};
 
 fn record(folder: &Path) {
-    text_of(folder, &["run", "double-pendulum", "--duration", "0.5", "--output", "r.mcap"], 0);
+    text_of(
+        folder,
+        &["run", "double-pendulum", "--duration", "0.5", "--step", "0.01", "--output", "r.mcap"],
+        0,
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! `gelenk run`: summary, JSON, settings, states at times, warnings, outputs.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 mod common;
 

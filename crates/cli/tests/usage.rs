@@ -1,4 +1,5 @@
 //! Help, bad usage, the gallery, schema, completions, closed pipes.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 mod common;
 

@@ -183,7 +183,7 @@ impl Certificate {
         Certificate {
             gelenk: header.gelenk.clone(),
             model: header.model.clone(),
-            model_hash: model_hash(&header.sources, &header.overrides),
+            model_hash: model_hash(header),
             engine: report.engine.to_owned(),
             settings: header.settings.clone(),
             end,

@@ -5,22 +5,29 @@
 
 use gelenk_model::State;
 
-use crate::recording::{Override, SourceFile};
+use crate::recording::Header;
 
-/// The hash that names a model: its source files, in order, and the values given on the command line.
+/// The hash that names a model: its source files, in order, its meshes and the values given on the command line.
 ///
-/// Per source: name, text; then per override: name, value. Texts are taken without a byte-order mark and with line
-/// ends `\n`, so that a checkout on another system has the same hash.
-pub fn model_hash(sources: &[SourceFile], overrides: &[Override]) -> String {
+/// Per source: name, text; per mesh: name, bytes; per override: name, value. The main file counts under the name
+/// `model`, so that it may be renamed. Texts are taken without a byte-order mark and with line ends `\n`, so that a
+/// checkout on another system has the same hash.
+pub fn model_hash(header: &Header) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"gelenk model 1\0");
-    count(&mut hasher, sources.len());
-    for source in sources {
-        text(&mut hasher, &source.name);
+    count(&mut hasher, header.sources.len());
+    for (i, source) in header.sources.iter().enumerate() {
+        text(&mut hasher, if i == 0 { "model" } else { &source.name });
         text(&mut hasher, &canonical(&source.text));
     }
-    count(&mut hasher, overrides.len());
-    for given in overrides {
+    count(&mut hasher, header.meshes.len());
+    for mesh in &header.meshes {
+        text(&mut hasher, &mesh.name);
+        count(&mut hasher, mesh.bytes.len());
+        hasher.update(&mesh.bytes);
+    }
+    count(&mut hasher, header.overrides.len());
+    for given in &header.overrides {
         text(&mut hasher, &given.name);
         text(&mut hasher, &given.value);
     }
@@ -78,24 +85,33 @@ fn numbers(hasher: &mut blake3::Hasher, values: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::{MeshFile, Override, SourceFile};
 
-    fn source(name: &str, text: &str) -> SourceFile {
-        SourceFile { name: name.to_owned(), text: text.to_owned() }
+    fn hash(sources: &[(&str, &str)], mesh: &[u8], given: &str) -> String {
+        let model = gelenk_model::Builder::new("empty").finish();
+        let sources = sources
+            .iter()
+            .map(|(name, text)| SourceFile { name: (*name).to_owned(), text: (*text).to_owned() });
+        let given = Override { name: "l".to_owned(), value: given.to_owned() };
+        let mut header = Header::new(&model, &model.run, sources.collect(), vec![given]);
+        header.meshes.push(MeshFile { name: "m.stl".to_owned(), bytes: mesh.to_vec() });
+        model_hash(&header)
     }
 
     #[test]
-    fn line_ends_do_not_name_another_model_but_everything_else_does() {
-        let hash = |name: &str, text: &str, overrides: &[Override]| {
-            model_hash(&[source(name, text)], overrides)
-        };
-        let one = hash("a.toml", "x = 1\ny = 2\n", &[]);
-        assert_eq!(one, hash("a.toml", "\u{feff}x = 1\r\ny = 2\r\n", &[]));
-        assert_ne!(one, hash("b.toml", "x = 1\ny = 2\n", &[]));
-        assert_ne!(one, hash("a.toml", "x = 1\ny = 3\n", &[]));
-        let given = Override { name: "l".to_owned(), value: "2".to_owned() };
-        assert_ne!(one, hash("a.toml", "x = 1\ny = 2\n", &[given]));
-        // The length in front keeps name and text apart.
-        assert_ne!(hash("ab", "c", &[]), hash("a", "bc", &[]));
+    fn line_ends_and_the_files_name_do_not_make_another_model_but_everything_else_does() {
+        let text = "x = 1\ny = 2\n";
+        let one = hash(&[("a.toml", text), ("part.toml", "p")], b"mesh", "1");
+        let crlf = "\u{feff}x = 1\r\ny = 2\r\n";
+        assert_eq!(one, hash(&[("b.toml", crlf), ("part.toml", "p")], b"mesh", "1"));
+        for other in [
+            hash(&[("a.toml", "x = 1\ny = 3\n"), ("part.toml", "p")], b"mesh", "1"),
+            hash(&[("a.toml", text), ("part.tom", "lp")], b"mesh", "1"),
+            hash(&[("a.toml", text), ("part.toml", "p")], b"mash", "1"),
+            hash(&[("a.toml", text), ("part.toml", "p")], b"mesh", "2"),
+        ] {
+            assert_ne!(one, other);
+        }
     }
 
     #[test]

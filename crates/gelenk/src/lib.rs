@@ -6,7 +6,6 @@
 
 pub mod certificate;
 pub mod converge;
-pub mod embed;
 pub mod export;
 pub mod film;
 pub mod hash;
@@ -25,7 +24,7 @@ pub use gelenk_model as model;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
 pub use settings::{SettingsError, check_settings};
-pub use simulate::{Both, ENGINES, SimulateError, simulate};
+pub use simulate::{Both, ENGINES, SimulateError, simulate, verify};
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

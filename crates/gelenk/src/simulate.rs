@@ -1,8 +1,11 @@
 //! Running a model with the engine its settings name.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
-use gelenk_model::{Event, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
+use gelenk_model::{Event, Limits, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
+
+use crate::recording::{self, Header, VerifyError, VerifyReport};
 
 /// The engines that exist, by the names of [`RunSettings::engine`].
 pub const ENGINES: [&str; 1] = ["impulse"];
@@ -32,6 +35,20 @@ pub fn simulate(
         "impulse" => Ok(gelenk_impulse::run(model, settings, observer)?),
         other => Err(SimulateError::UnknownEngine { engine: other.to_owned() }),
     }
+}
+
+/// Runs a recording again from the model and settings in it, and compares every byte.
+///
+/// `limits`: what the model in it may ask of the machine.
+pub fn verify(path: impl AsRef<Path>, limits: Limits) -> Result<VerifyReport, VerifyError> {
+    let load = |header: &Header| header.load(limits).map(|loaded| loaded.model);
+    recording::verify(path, &load, &|model, settings, observer| match simulate(
+        model, settings, observer,
+    ) {
+        Ok(report) => Ok(Ok(report)),
+        Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
+        Err(error @ SimulateError::UnknownEngine { .. }) => Err(error.to_string()),
+    })
 }
 
 /// Two observers of one run; each sees everything, the first one first. The run stops when either stops it.

@@ -144,6 +144,15 @@ impl Svg {
         }
     }
 
+    /// Everything until [`Svg::end_group`] is drawn inside a rectangle only. `name`: unlike any other in the picture.
+    pub(crate) fn clip(&mut self, name: &str, corner: Point, size: Point) {
+        let ([x, y], [width, height]) = (corner.map(number), size.map(|s| number(s.max(0.0))));
+        self.raw(format_args!(
+            "<clipPath id=\"{name}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/></clipPath>"
+        ));
+        self.raw(format_args!("<g clip-path=\"url(#{name})\">"));
+    }
+
     pub(crate) fn end_group(&mut self) {
         self.raw(format_args!("</g>"));
     }

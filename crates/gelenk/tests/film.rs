@@ -45,7 +45,7 @@ fn bars_have_the_length_that_the_scale_bar_says() {
         .filter(|line| (length(**line) - metre).abs() < 0.05)
         .count();
     // Two rods in each frame; each frame is a group, and so is its dot on the time line.
-    let frames = svg.matches("<g").count() / 2;
+    let frames = svg.matches("<g").count() / 2; // One group more clips the drawing.
     assert!(frames > 8);
     assert_eq!(rods, 2 * frames, "{metre} px for a metre");
 }

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
@@ -472,4 +473,58 @@ fn after_kill_9_all_full_blocks_are_there() {
     assert!(lost < 70_000, "{lost} bytes");
     let report = verify(&path, &load, &engine).unwrap();
     assert!(!report.ok && report.first_difference.is_none(), "{report}");
+}
+
+/// A container with right checksums around wrong content, made with the crate `mcap`.
+fn forged(messages: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let options = mcap::WriteOptions::new().compression(None);
+    let mut writer = options.create(io::Cursor::new(&mut bytes)).unwrap();
+    let mut sequence = BTreeMap::new();
+    for (topic, data) in messages {
+        let id = writer.add_channel(0, topic, "json", &BTreeMap::default()).unwrap();
+        let next: &mut u32 = sequence.entry(id).or_default();
+        let header = mcap::records::MessageHeader {
+            channel_id: id,
+            sequence: *next,
+            log_time: 0,
+            publish_time: 0,
+        };
+        *next += 1;
+        writer.write_to_known_channel(&header, data).unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    bytes
+}
+
+#[test]
+fn wrong_content_with_right_checksums_is_refused() {
+    let (model, settings) = (double_pendulum(), settings());
+    let good = serde_json::to_vec(&header(&model, &settings)).unwrap();
+    let open = |messages: &[(&str, Vec<u8>)]| Recording::from_bytes(forged(messages));
+    // The forger's container is fine as such.
+    let recording = open(&[("/header", good.clone())]).unwrap();
+    assert_eq!((recording.integrity(), recording.n_samples()), (&Integrity::Complete, 0));
+    assert!(open(&[("/chat", b"hello".to_vec())]).is_err());
+    assert!(open(&[("/header", b"{}".to_vec())]).is_err());
+    assert!(open(&[("/header", br#"{"format":1e99}"#.to_vec())]).is_err());
+    assert!(open(&[("/header", b"[[[".repeat(10_000))]).is_err());
+    let damaged = open(&[("/header", good.clone()), ("/event", b"{}".to_vec())]).unwrap();
+    assert!(matches!(damaged.integrity(), Integrity::Damaged { .. }));
+    let mut wrong = open(&[("/header", good), ("/state", vec![9, 9, 9])]).unwrap();
+    assert_eq!(wrong.n_samples(), 1);
+    assert!(matches!(wrong.samples().next(), Some(Err(RecordingError::Damaged { .. }))));
+    assert_eq!(wrong.samples().count(), 1);
+}
+
+proptest! {
+    #[test]
+    fn any_state_message_is_read_or_refused(data in prop::collection::vec(any::<u8>(), 0..300)) {
+        let (model, settings) = (double_pendulum(), settings());
+        let good = serde_json::to_vec(&header(&model, &settings)).unwrap();
+        let mut recording =
+            Recording::from_bytes(forged(&[("/header", good), ("/state", data)])).unwrap();
+        prop_assert!(recording.samples().all(|sample| sample.is_err()));
+    }
 }

@@ -17,7 +17,7 @@ const ENERGY_HALVINGS: u32 = 8;
 const ENERGY_PART: f64 = 0.05;
 
 /// The part of the run's energy scale that a step may make or lose in any case.
-const ENERGY_FLOOR: f64 = 1e-9;
+const ENERGY_FLOOR: f64 = 1e-8;
 
 /// Good parts in a row after which they are doubled.
 const GOOD_PARTS: u32 = 4;
@@ -29,9 +29,10 @@ const GOOD_PARTS: u32 = 4;
 /// run depends on nothing but its state. A part fails if
 /// - its corrections do not converge ([`Iterative`](crate::solver::Iterative) says when that is). Where velocities are not
 ///   corrected after each step, they are before the first halving, as a better start;
-/// - it makes or loses energy beyond 5 % of the kinetic energy (and beyond rounding, and what gaps within tolerance
-///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. After 8 halvings
-///   only energy made beyond the kinetic energy itself counts.
+/// - it makes or loses energy beyond 5 % of the kinetic energy (and beyond traces, and what gaps within tolerance
+///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. After 8 halvings,
+///   and where velocities are not corrected and the kinetic energy is not exact, only energy made beyond the kinetic
+///   energy itself counts.
 pub(crate) struct Parts<'a> {
     pub model: &'a Model,
     pub method: &'a Method,
@@ -112,13 +113,14 @@ impl Parts<'_> {
         let report = step_to(self.model, self.method, state, scratch, part, t_end, self.h)?;
         let (kinetic, potential) = energies(self.model, state, scratch);
         let change = kinetic + potential - self.kinetic - self.potential;
-        let defect = change - report.work + report.dissipation;
+        let defect = change - report.work + report.dissipation + report.impact_loss;
         let excused = self.excused_energy(state, part);
         let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
-        let accepted = if level < ENERGY_HALVINGS {
-            defect.abs() <= ENERGY_PART * scale + excused
+        let accepted = if level < ENERGY_HALVINGS && scratch.corrects_velocities(self.method, true)
+        {
+            defect.abs() <= ENERGY_PART * (scale + excused)
         } else {
-            defect <= self.kinetic + excused + report.work.abs()
+            defect <= self.kinetic + 10.0 * excused
         };
         if !accepted {
             state.clone_from(&scratch.saved);
@@ -129,15 +131,15 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Energy that a part may make or lose whatever the kinetic energy is: a trace of the energies at play, half of what
-    /// gravity gives a body at rest, and the work of the joints' forces over gaps within tolerance.
+    /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity gives bodies at rest
+    /// in this part, and the work of the joints' forces over gaps within tolerance.
     fn excused_energy(&self, state: &State, part: f64) -> f64 {
         let forces: f64 = state.impulse.iter().map(|p| p.abs()).sum::<f64>() / self.h;
         let fall = self.model.gravity.norm() * part;
         let mass: f64 = self.model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum();
         ENERGY_FLOOR * self.energy_scale
-            + ENERGY_PART * 0.5 * mass * fall * fall
-            + 2.0 * forces * self.method.tolerance
+            + 0.5 * mass * fall * fall
+            + 10.0 * forces * self.method.tolerance
     }
 
     fn add(&mut self, report: &StepReport, scratch: &Scratch) {
@@ -145,6 +147,7 @@ impl Parts<'_> {
         self.totals.velocity_corrections += report.velocity_corrections;
         self.totals.work += report.work;
         self.totals.dissipation += report.dissipation;
+        self.totals.impact_loss += report.impact_loss;
         for (sum, impulse) in self.joint_impulses.iter_mut().zip(&scratch.joint_impulses) {
             sum.force += impulse.force;
             sum.torque += impulse.torque;
@@ -187,6 +190,7 @@ impl Parts<'_> {
             potential: self.potential,
             work: self.totals.work,
             dissipation: self.totals.dissipation,
+            impact_loss: self.totals.impact_loss,
             ..*before
         }
     }

@@ -4,7 +4,7 @@ use gelenk_model::joint::JointKind;
 use gelenk_model::math::{Mat3, Vec3, cross_matrix};
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
-use gelenk_model::{BodyId, Flight, Model};
+use gelenk_model::{BodyId, Flight, Model, Twist};
 
 use crate::flight::rotate;
 use crate::scratch::Bodies;
@@ -13,8 +13,12 @@ use crate::small;
 /// All rows of a model.
 #[derive(Clone, Debug)]
 pub struct Rows {
+    /// Whether the numbers below belong to the poses of the bodies; written by [`prepare`](Rows::prepare).
+    pub ready: bool,
     /// Where each block's numbers lie; constant. (n blocks)
     pub blocks: Vec<Block>,
+    /// Whether any block is one-sided; constant.
+    pub any_one_sided: bool,
     /// Bodies of all blocks, one block after the other; constant.
     pub body_list: Vec<usize>,
     /// Jacobians, row-major, 6 columns a body; written by [`prepare`](Rows::prepare).
@@ -30,6 +34,8 @@ pub struct Rows {
     /// What C(t+h) is to be: 0 after a whole step, a part of C(t) after a part of it; written by
     /// [`set_target`](Rows::set_target). (n_rows)
     pub target: Vec<f64>,
+    /// Whether a one-sided block is slack, C < −tolerance; written by [`set_slack`](Rows::set_slack). (n blocks)
+    pub slack: Vec<bool>,
     /// Whether ball joints need their rows in `jac` and `response` too, for the direct solver.
     pub ball_rows: bool,
     /// Right side of the direct solver. (n_rows)
@@ -65,6 +71,8 @@ pub struct Block {
     pub k: usize,
     /// Largest allowed error; `None`: the run's.
     pub tolerance: Option<f64>,
+    /// Whether its single row is an inequality C ≤ 0 with impulses p ≤ 0 (a rope).
+    pub one_sided: bool,
 }
 
 /// What kind of block it is to the solvers.
@@ -152,6 +160,7 @@ impl Rows {
                 jac,
                 k,
                 tolerance: block.tolerance,
+                one_sided: block.one_sided(model),
             });
             body_list.extend(block.bodies.iter().map(|b| b.index()));
             jac += block.n_rows * 6 * block.bodies.len();
@@ -159,6 +168,8 @@ impl Rows {
         }
         let (n_rows, n_blocks) = (model.n_rows(), blocks.len());
         Rows {
+            ready: false,
+            any_one_sided: blocks.iter().any(|b| b.one_sided),
             blocks,
             body_list,
             jac: vec![0.0; jac],
@@ -167,6 +178,7 @@ impl Rows {
             c_t: vec![0.0; n_rows],
             balls,
             target: vec![0.0; n_rows],
+            slack: vec![false; n_blocks],
             ball_rows: false,
             error: vec![0.0; n_rows],
             solution: vec![0.0; n_rows],
@@ -187,6 +199,7 @@ impl Rows {
         work: &mut Work,
     ) {
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
+        self.ready = true;
         for (block, rows) in self.blocks.iter().zip(&model.rows) {
             if let Shape::Ball(i) = block.shape {
                 self.balls[i].prepare(bodies);
@@ -251,6 +264,27 @@ impl Rows {
         }
     }
 
+    /// Notes which one-sided blocks are slack at the poses of `bodies`.
+    pub fn set_slack(
+        &mut self,
+        model: &Model,
+        bodies: &Bodies,
+        t: f64,
+        coordinates: &[f64],
+        tolerance: f64,
+        work: &mut Work,
+    ) {
+        if !self.any_one_sided {
+            return;
+        }
+        let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
+        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| b.one_sided) {
+            let mut c = [0.0];
+            model.rows[i].error(model, &at, work, &mut c);
+            self.slack[i] = c[0] < -block.tolerance.unwrap_or(tolerance);
+        }
+    }
+
     /// Sets the target of the position correction to `keep` · C(t).
     ///
     /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
@@ -302,14 +336,14 @@ impl Rows {
     }
 
     /// J v + C_t of block `i`. (n_rows)
-    pub fn error_rate(&self, i: usize, bodies: &Bodies, e: &mut [f64]) {
+    pub fn error_rate(&self, i: usize, twists: &[Twist], e: &mut [f64]) {
         let block = &self.blocks[i];
         let width = 6 * block.n_bodies;
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
         for row in 0..block.n_rows {
             let mut sum = self.c_t[block.first_row + row];
             for (slot, &body) in list.iter().enumerate() {
-                let twist = &bodies.twists[body];
+                let twist = &twists[body];
                 let jac = &self.jac[block.jac + row * width + 6 * slot..][..6];
                 sum += jac[0] * twist.s_dot.x + jac[1] * twist.s_dot.y + jac[2] * twist.s_dot.z;
                 sum += jac[3] * twist.omega.x + jac[4] * twist.omega.y + jac[5] * twist.omega.z;
@@ -381,7 +415,7 @@ impl BallBlock {
     }
 
     /// C(t+h) = p_b − p_a where free flight takes the joint's points.
-    #[inline]
+    #[inline(always)]
     pub fn error_ahead(&self, bodies: &mut Bodies, flight: Flight, h: f64) -> Vec3 {
         bodies.look_ahead(self.a, flight, h);
         bodies.look_ahead(self.b, flight, h);
@@ -391,14 +425,14 @@ impl BallBlock {
     }
 
     /// ṗ_b − ṗ_a.
-    #[inline]
+    #[inline(always)]
     pub fn error_rate(&self, bodies: &Bodies) -> Vec3 {
         let (a, b) = (&bodies.twists[self.a], &bodies.twists[self.b]);
         b.s_dot + b.omega.cross(&self.r_b) - a.s_dot - a.omega.cross(&self.r_a)
     }
 
     /// The impulse p on b, −p on a.
-    #[inline]
+    #[inline(always)]
     pub fn apply(&self, p: &Vec3, bodies: &mut Bodies) {
         let a = &mut bodies.twists[self.a];
         a.s_dot -= p * self.m_a_inv;

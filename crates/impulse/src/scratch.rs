@@ -1,6 +1,6 @@
 //! Memory of a step: can be thrown away at any time, and grows no more after it is made.
 
-use gelenk_model::math::{Mat3, Vec3};
+use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::signal::Work;
 use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Flight, Model};
@@ -29,6 +29,10 @@ pub struct Scratch {
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
+    /// Memory of the rounds in which forces and velocities settle; written by [`step`](crate::step).
+    pub(crate) rounds: Anderson,
+    /// Velocities in one row; written by [`step`](crate::step). (6 n_bodies where laws read velocities)
+    pub(crate) flat_twists: Vec<f64>,
     /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
     pub(crate) previous_twists: Vec<Twist>,
     /// The state before the step, to go back to; written by [`step`](crate::step).
@@ -38,10 +42,14 @@ pub struct Scratch {
 impl Scratch {
     /// Memory for steps of `model`.
     pub fn new(model: &Model) -> Self {
+        let loads = Loads::new(model);
+        let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
             bodies: Bodies::new(model),
             rows: Rows::new(model),
-            loads: Loads::new(model),
+            loads,
+            rounds: Anderson::new(n_flat),
+            flat_twists: vec![0.0; n_flat],
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
@@ -77,6 +85,10 @@ pub struct Bodies {
     pub inertia_inv: Vec<Vec3>,
     /// Gravity on it, 0 if fixed, m/s²; constant.
     pub gravity: Vec<Vec3>,
+    /// Time and place of the state read last.
+    known_t: Option<f64>,
+    known_s: Vec<Vec3>,
+    known_rot: Vec<Quat>,
     /// Poses at time t; written by [`read_state`](Bodies::read_state).
     pub poses: Vec<Pose>,
     /// J̃⁻¹ = R J⁻¹ Rᵀ at time t; written by [`read_state`](Bodies::read_state).
@@ -110,6 +122,9 @@ impl Bodies {
                 .iter()
                 .map(|b| if b.fixed { Vec3::zeros() } else { model.gravity })
                 .collect(),
+            known_t: None,
+            known_s: vec![Vec3::zeros(); n],
+            known_rot: vec![Quat::identity(); n],
             poses: vec![Pose::identity(); n],
             inertia_inv_world: vec![Mat3::zeros(); n],
             twists: vec![Twist::zero(); n],
@@ -121,10 +136,18 @@ impl Bodies {
         }
     }
 
-    /// Takes poses and velocities from the state and turns the inertia tensors with them.
-    pub fn read_state(&mut self, state: &State) {
-        state.write_poses(&mut self.poses);
+    /// Takes poses and velocities from the state and turns the inertia tensors with them. Returns false if the poses
+    /// (and the time) are those it had already, so that all that follows from them is there too.
+    pub fn read_state(&mut self, state: &State) -> bool {
         state.write_twists(&mut self.twists);
+        self.forget_flights();
+        if self.known_t == Some(state.t) && self.known_s == state.s && self.known_rot == state.rot {
+            return false;
+        }
+        self.known_t = Some(state.t);
+        self.known_s.copy_from_slice(&state.s);
+        self.known_rot.copy_from_slice(&state.rot);
+        state.write_poses(&mut self.poses);
         for i in 0..self.poses.len() {
             let rot = &self.poses[i].rot;
             let mut scaled = *rot;
@@ -136,7 +159,7 @@ impl Bodies {
                 self.ahead[i] = self.poses[i];
             }
         }
-        self.forget_flights();
+        true
     }
 
     /// Writes the velocities to the state.
@@ -172,7 +195,7 @@ impl Bodies {
     }
 
     /// The paper's LookAhead for the centre and the turn of body `i`: free flight over `h`.
-    #[inline]
+    #[inline(always)]
     pub fn look_ahead(&mut self, i: usize, flight: Flight, h: f64) {
         if self.turn_ready[i] {
             return;

@@ -227,6 +227,9 @@ impl<'m> Simulation<'m> {
         for (i, block) in model.rows.iter().enumerate() {
             let mut c = [0.0; crate::small::MAX];
             block.error(model, &at, work, &mut c[..block.n_rows]);
+            if block.one_sided(model) {
+                c[0] = c[0].max(0.0);
+            }
             let gap = c.iter().map(|x| x * x).sum::<f64>().sqrt();
             self.worst_gaps[i] = gap;
             rows.gap[i] = gap;

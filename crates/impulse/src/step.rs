@@ -1,6 +1,6 @@
 //! One time step.
 
-use gelenk_model::math::Quat;
+use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::state::{State, Twist, Wrench};
 use gelenk_model::{Model, joint::MAX_COORDINATES, rows::unwrap_angle};
@@ -23,6 +23,8 @@ pub struct StepReport {
     pub work: f64,
     /// Energy taken by dampers and friction, J.
     pub dissipation: f64,
+    /// Energy lost in impacts: ropes that become taut, J.
+    pub impact_loss: f64,
 }
 
 /// Advances `state` by `h` seconds (h < 0 goes back). On an error the state is as before.
@@ -137,10 +139,16 @@ pub(crate) fn correct_velocities(
     scratch: &mut Scratch,
 ) -> Result<f64, StepError> {
     prepare(model, state, scratch);
+    set_slack(model, method, state, scratch);
     scratch.rows.velocity_impulse.fill(0.0);
     method.solver.solver().correct_velocities(model, method, state.t, scratch)?;
     scratch.bodies.write_velocities(state);
     Ok(largest_change(&scratch.bodies.twists, &scratch.bodies.twists_before).0)
+}
+
+fn set_slack(model: &Model, method: &Method, state: &State, scratch: &mut Scratch) {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    rows.set_slack(model, bodies, state.t, &state.coordinate, method.tolerance, work);
 }
 
 fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
@@ -169,14 +177,15 @@ fn note_impulses(rows: &Rows, part: f64, impulse: &mut [f64]) {
     }
 }
 
-/// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state.
+/// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state, unless they are there from the end of the step before.
 fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
     let Scratch { bodies, rows, work, direct, .. } = scratch;
-    bodies.read_state(state);
-    if let Some(factor) = direct {
-        factor.ready = false;
+    if bodies.read_state(state) || !rows.ready {
+        if let Some(factor) = direct {
+            factor.ready = false;
+        }
+        rows.prepare(model, bodies, state.t, &state.coordinate, work);
     }
-    rows.prepare(model, bodies, state.t, &state.coordinate, work);
     bodies.twists_before.copy_from_slice(&bodies.twists);
 }
 
@@ -208,7 +217,7 @@ fn fly(
         state.s[i] += (twist.s_dot + g * (0.5 * h)) * h;
         state.s_dot[i] = twist.s_dot + g * h;
         let (turn, omega) = flight::fly(&bodies.spinner(i), &twist.omega, method.flight, h);
-        state.rot[i] = Quat::new_normalize(turn * state.rot[i].into_inner());
+        state.rot[i] = flight::unit(&(turn * state.rot[i].into_inner()));
         state.omega[i] = omega;
         let finite = state.s[i].iter().chain(&state.s_dot[i]).chain(&omega).all(|x| x.is_finite());
         if !finite || !state.rot[i].coords.iter().all(|x| x.is_finite()) {
@@ -223,7 +232,8 @@ fn fly(
 /// The half kick at the end of a stage and the velocity correction, together: they act at the same instant.
 ///
 /// Where a law reads velocities, the velocities it reads are those after kick and correction, so that the step is its
-/// own mirror image: v = v⁻ + h/2 M⁻¹ f(q, v, t+h) + M⁻¹ Jᵀ p with J v + C_t = 0, found by repetition.
+/// own mirror image: v = v⁻ + h/2 M⁻¹ f(q, v, t+h) + M⁻¹ Jᵀ p with J v + C_t = 0, found by repetition (accelerated by
+/// [`Anderson`](crate::solver::Anderson), so that dampers may be strong).
 fn end_kick(
     model: &Model,
     method: &Method,
@@ -232,9 +242,10 @@ fn end_kick(
     h: f64,
     correct: bool,
 ) -> Result<u64, StepError> {
-    /// Most repetitions; with a contraction of ½ these reach rounding.
+    /// Most repetitions.
     const MAX_ROUNDS: u32 = 100;
     let solver = method.solver.solver();
+    set_slack(model, method, state, scratch);
     scratch.rows.velocity_impulse.fill(0.0);
     let mut corrections = 0;
     if !scratch.loads.velocity_dependent {
@@ -246,11 +257,14 @@ fn end_kick(
     }
     // The start of the repetition: velocities corrected without a kick.
     corrections += solver.correct_velocities(model, method, state.t, scratch)?;
-    let (mut change, mut body) = (f64::INFINITY, 0);
+    scratch.rounds.reset();
+    let (mut change, mut body) = (0.0, 0);
     for _ in 0..MAX_ROUNDS {
-        let Scratch { bodies, loads, work, rows, previous_twists, .. } = scratch;
+        let Scratch { bodies, loads, work, rows, .. } = scratch;
+        flatten(&bodies.twists, &mut scratch.flat_twists);
+        scratch.rounds.before(&scratch.flat_twists);
+        scratch.previous_twists.copy_from_slice(&bodies.twists);
         evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work);
-        previous_twists.copy_from_slice(&bodies.twists);
         bodies.twists.copy_from_slice(&bodies.twists_before);
         kick(bodies, loads, 0.5 * h);
         for (i, block) in rows.blocks.iter().enumerate() {
@@ -258,19 +272,32 @@ fn end_kick(
             rows.apply(i, p, bodies);
         }
         corrections += solver.correct_velocities(model, method, state.t, scratch)?;
-        let last_change = change;
-        (change, body) = largest_change(&scratch.bodies.twists, &scratch.previous_twists);
-        let speed = scratch.bodies.twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
-        let speed = speed.fold(1.0, f64::max);
-        let floor = 64.0 * f64::EPSILON * speed;
+        let twists = &mut scratch.bodies.twists;
+        (change, body) = largest_change(twists, &scratch.previous_twists);
+        let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
+        let floor = 64.0 * f64::EPSILON * speeds.fold(1.0, f64::max);
         if change <= floor.max(0.01 * method.velocity_tolerance) {
             return Ok(corrections);
         }
-        if !change.is_finite() || change > 1e3 * last_change {
+        if !change.is_finite() {
             break;
+        }
+        flatten(twists, &mut scratch.flat_twists);
+        let delta = scratch.rounds.after(&scratch.flat_twists);
+        for (twist, delta) in twists.iter_mut().zip(delta.chunks_exact(6)) {
+            twist.s_dot += Vec3::new(delta[0], delta[1], delta[2]);
+            twist.omega += Vec3::new(delta[3], delta[4], delta[5]);
         }
     }
     Err(StepError::Forces { body, change, rounds: MAX_ROUNDS, t: state.t })
+}
+
+/// The velocities in one row of numbers. (6 n_bodies)
+fn flatten(twists: &[Twist], flat: &mut [f64]) {
+    for (twist, six) in twists.iter().zip(flat.chunks_exact_mut(6)) {
+        six[..3].copy_from_slice(twist.s_dot.as_slice());
+        six[3..].copy_from_slice(twist.omega.as_slice());
+    }
 }
 
 fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
@@ -286,13 +313,31 @@ fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
 
 /// Books the impulses of an instant: force elements, prescribed motions, joint reactions.
 ///
-/// A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
+/// A rope that becomes taut takes energy, as any impact without rebound. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
 fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
-    let Scratch { bodies, rows, loads, joint_impulses, .. } = scratch;
+    let Scratch { bodies, rows, loads, joint_impulses, saved, .. } = scratch;
     book(bodies, loads, 0.5 * h, report);
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
+    if rows.any_one_sided {
+        report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
+    }
     report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
     add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
+}
+
+/// What ropes take that were slack before the step: −p · ½ J (v⁻ + v⁺).
+fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) -> f64 {
+    let mut loss = 0.0;
+    for (i, block) in rows.blocks.iter().enumerate() {
+        let row = block.first_row;
+        if block.one_sided && before[row] == 0.0 && impulse[row] != 0.0 {
+            let (mut e_before, mut e_after) = ([0.0], [0.0]);
+            rows.error_rate(i, &bodies.twists_before, &mut e_before);
+            rows.error_rate(i, &bodies.twists, &mut e_after);
+            loss -= impulse[row] * 0.5 * (e_before[0] + e_after[0]);
+        }
+    }
+    loss
 }
 
 /// Adds, for each joint, impulse and angular impulse about its point on body b.
@@ -303,7 +348,6 @@ fn add_joint_impulses(
     impulse: &[f64],
     joint_impulses: &mut [Wrench],
 ) {
-    use gelenk_model::math::Vec3;
     for (block, row) in rows.blocks.iter().zip(&model.rows) {
         let RowKind::Joint(id) = row.kind else { continue };
         let p = &impulse[block.first_row..][..block.n_rows];
@@ -352,7 +396,7 @@ pub(crate) fn update_coordinates(model: &Model, state: &mut State) {
 /// Kinetic and potential energy, J.
 pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
     use gelenk_model::force::ForceContext;
-    let Scratch { bodies, loads, work, .. } = scratch;
+    let Scratch { bodies, rows, loads, work, .. } = scratch;
     let kinetic = model.kinetic_energy(state);
     let mut potential = 0.0;
     for (body, s) in model.bodies.iter().zip(&state.s) {
@@ -361,8 +405,7 @@ pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (
         }
     }
     if !model.forces.is_empty() {
-        state.write_poses(&mut bodies.poses);
-        state.write_twists(&mut bodies.twists);
+        rows.ready &= !bodies.read_state(state);
         let (poses, twists) = (&bodies.poses, &bodies.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
         model.signals.evaluate(model, &at, work, &mut loads.signals);

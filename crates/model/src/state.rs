@@ -4,7 +4,7 @@ use crate::body::BodyId;
 use crate::math::{Mat3, Quat, Vec3};
 
 /// Everything that changes as time passes; a clone is a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct State {
     /// Time, s.
     pub t: f64,
@@ -20,6 +20,32 @@ pub struct State {
     pub impulse: Vec<f64>,
     /// Joint coordinates with their full turns (unwrapped), rad or m. (n_coordinates)
     pub coordinate: Vec<f64>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        State {
+            t: self.t,
+            s: self.s.clone(),
+            s_dot: self.s_dot.clone(),
+            rot: self.rot.clone(),
+            omega: self.omega.clone(),
+            impulse: self.impulse.clone(),
+            coordinate: self.coordinate.clone(),
+        }
+    }
+
+    /// Copies into memory that is there already; allocates nothing between states of one model.
+    fn clone_from(&mut self, source: &Self) {
+        let State { t, s, s_dot, rot, omega, impulse, coordinate } = self;
+        *t = source.t;
+        s.clone_from(&source.s);
+        s_dot.clone_from(&source.s_dot);
+        rot.clone_from(&source.rot);
+        omega.clone_from(&source.omega);
+        impulse.clone_from(&source.impulse);
+        coordinate.clone_from(&source.coordinate);
+    }
 }
 
 /// Where a body is: its principal frame in the world.

@@ -114,8 +114,11 @@ fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckA
     table.row([report.constraints.to_string(), "conditions".to_owned()]);
     table.row([report.rank.to_string(), "of them independent (rank)".to_owned()]);
     table.styled(BOLD, [report.degrees_of_freedom.to_string(), "degrees of freedom".to_owned()]);
-    table.row([report.loops.to_string(), "loops".to_owned()]);
-    table.row([report.components.len().to_string(), "parts that move on their own".to_owned()]);
+    let plural = |n: usize, one: &str, many: &str| if n == 1 { one } else { many }.to_owned();
+    table.row([report.loops.to_string(), plural(report.loops, "loop", "loops")]);
+    let parts = report.components.len();
+    let words = plural(parts, "part that moves on its own", "parts that move on their own");
+    table.row([parts.to_string(), words]);
     out.push_str(&table.render(width()));
     redundant(&mut out, "Redundant", &report.redundant);
     redundant(&mut out, "Nearly redundant", &report.nearly_redundant);
@@ -124,7 +127,8 @@ fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckA
                     those of least size.";
         let _ = write!(out, "{DIM}{}{DIM:#}", wrap(note, 2, width()));
     }
-    for warning in &report.warnings {
+    // The redundant rows are listed above.
+    for warning in report.warnings.iter().filter(|warning| !warning.contains("redundant")) {
         let _ = write!(out, "\n{}: {}", styled(WARN, "warning"), wrap(warning, 0, width()));
     }
     for error in errors {

@@ -1,5 +1,6 @@
 //! `gelenk converge`: the order of the method and the cost of accuracy, measured.
 
+use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::converge::{Study, StudyError, StudyOptions, converge, study_tolerance};
@@ -27,19 +28,19 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
     }
     let options = StudyOptions { levels: args.levels, quantities: args.quantity.clone() };
     interrupt::be_graceful();
-    let mut progress = Progress::new(&model.name, 1.0, manner.quiet);
+    let mut progress = Progress::of_work(&model.name, 1.0, manner.quiet);
     let study = converge(model, &settings, &options, &mut |share| {
         progress.reached(share);
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     progress.clear();
-    let study = study.map_err(failure)?;
+    let study = study.map_err(|error| failure(&error))?;
     let mut json = to_json(model, &study);
     let mut text = to_text(model, &study);
     if let Some(path) = &args.plot {
         files::write(path, gelenk::converge::plot_svg(model, &study).as_bytes())?;
         json.insert("plot".to_owned(), path.display().to_string().into());
-        text.push_str(&format!("\nplot: {}\n", path.display()));
+        let _ = writeln!(text, "\nplot: {}", path.display());
     }
     Ok(Answer::done(Value::Object(json), text))
 }
@@ -61,7 +62,7 @@ fn settings(args: &ConvergeArgs, model: &Model) -> Result<RunSettings, Failure> 
     Ok(settings)
 }
 
-fn failure(error: StudyError) -> Failure {
+fn failure(error: &StudyError) -> Failure {
     match error {
         StudyError::Failed { .. } => Failure::new(Exit::Failed, error.to_string())
             .help("take a looser --tolerance, a smaller --step or a shorter --duration"),
@@ -156,7 +157,7 @@ fn to_text(model: &Model, study: &Study) -> String {
     out.push_str(&wrap(&format!("measured order: {orders}"), 0, width()));
     if all.iter().any(|&k| study.measured_order(k).is_none()) {
         let why = "none: its errors are rounding, or no larger than the reference's own";
-        out.push_str(&format!("{}\n", styled(DIM, why)));
+        let _ = writeln!(out, "{}", styled(DIM, why));
     }
     out
 }

@@ -30,8 +30,8 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
     }
     let mut recording = Recording::open(path).map_err(|error| reading(path, &error))?;
     let limits = source::limits(&args.limit)?;
-    let model = source::load_recorded(recording.header(), &limits, path)
-        .map_err(|why| Failure::input(format!("`{}`: {why}", path.display())))?;
+    let loaded = recording.header().load(limits);
+    let model = loaded.map_err(|why| Failure::input(format!("`{}`: {why}", path.display())))?.model;
     let mut warnings = Vec::new();
     if recording.truncated() {
         let warning =

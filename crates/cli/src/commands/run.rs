@@ -10,7 +10,7 @@ use gelenk::film::film_strip;
 use gelenk::model::{
     BodyKind, Event, Loaded, Model, Observer, RunReport, RunSettings, Sample, State,
 };
-use gelenk::recording::FileSink;
+use gelenk::recording::{FileSink, Header};
 use gelenk::thin::Thinned;
 use gelenk::{Recorder, RecordingError};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     }
     let recorder = match &output {
         Some(path) => {
-            let header = gelenk::embed::header(&loaded, &args.model.set, &settings);
+            let header = Header::of_loaded(&loaded, &args.model.set, &settings);
             Some(Recorder::create(path, header).map_err(|error| recording_failure(&error))?)
         }
         None => None,
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         samples: Vec::new(),
         states: Vec::new(),
         corrected_start: None,
-        progress: Progress::new(&model.name, settings.duration, manner.quiet),
+        progress: Progress::of_run(&model.name, settings.duration, manner.quiet),
         t_start: model.start.t,
         stopped_by_user: false,
     };

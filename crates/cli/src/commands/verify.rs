@@ -1,6 +1,7 @@
 //! `gelenk verify`: a recording run again and compared bit by bit.
 
 use std::cell::RefCell;
+use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::RecordingError;
@@ -21,11 +22,12 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     files::must_exist(path, "recording")?;
     interrupt::be_graceful();
     let limits = source::limits(&args.limit)?;
-    let load = |header: &Header| source::load_recorded(header, &limits, path);
+    let load = |header: &Header| header.load(limits).map(|loaded| loaded.model);
     let progress = RefCell::new(None);
     let report = verify(path, &load, &|model, settings, observer| {
         let mut progress = progress.borrow_mut();
-        let progress = progress.insert(Progress::new(&model.name, settings.duration, manner.quiet));
+        let progress =
+            progress.insert(Progress::of_run(&model.name, settings.duration, manner.quiet));
         let mut watch = Watch { observer, progress };
         let result = source::simulate(model, settings, &mut watch);
         watch.progress.clear();
@@ -110,7 +112,7 @@ fn text(args: &VerifyArgs, report: &VerifyReport) -> String {
             "recorded by gelenk {}, run again by {}",
             report.recorded_version, report.version
         );
-        out.push_str(&format!("{}: {note}\n", styled(WARN, "note")));
+        let _ = writeln!(out, "{}: {note}", styled(WARN, "note"));
     }
     out
 }

@@ -7,19 +7,19 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// The program, to run in `folder`.
-pub fn command(folder: &Path, args: &[&str]) -> Command {
+pub(crate) fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gelenk"));
     command.args(args).current_dir(folder).stdin(Stdio::null()).env_remove("NO_COLOR");
     command
 }
 
 /// Runs it to its end.
-pub fn gelenk(folder: &Path, args: &[&str]) -> Output {
+pub(crate) fn gelenk(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().expect("gelenk starts")
 }
 
 /// Runs it with a text on standard input.
-pub fn gelenk_with_input(folder: &Path, args: &[&str], input: &str) -> Output {
+pub(crate) fn gelenk_with_input(folder: &Path, args: &[&str], input: &str) -> Output {
     use std::io::Write;
     let mut child = command(folder, args)
         .stdin(Stdio::piped())
@@ -34,20 +34,20 @@ pub fn gelenk_with_input(folder: &Path, args: &[&str], input: &str) -> Output {
 }
 
 /// The exit code; a signal is a failure.
-pub fn code(output: &Output) -> i32 {
+pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or_else(|| panic!("ended by a signal: {output:?}"))
 }
 
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
 /// The one JSON object on standard output, with what every answer has.
-pub fn json(output: &Output) -> Value {
+pub(crate) fn json(output: &Output) -> Value {
     let text = stdout(output);
     let value: Value = serde_json::from_str(&text)
         .unwrap_or_else(|error| panic!("not one JSON value: {error}\n{text}\n{}", stderr(output)));
@@ -64,7 +64,7 @@ pub fn json(output: &Output) -> Value {
 }
 
 /// Runs with `--json`, expects an exit code, gives the object.
-pub fn json_of(folder: &Path, args: &[&str], expected: i32) -> Value {
+pub(crate) fn json_of(folder: &Path, args: &[&str], expected: i32) -> Value {
     let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
     let output = gelenk(folder, &args);
     let value = json(&output);
@@ -73,19 +73,19 @@ pub fn json_of(folder: &Path, args: &[&str], expected: i32) -> Value {
 }
 
 /// Runs without `--json`, expects an exit code, gives standard output and standard error.
-pub fn text_of(folder: &Path, args: &[&str], expected: i32) -> (String, String) {
+pub(crate) fn text_of(folder: &Path, args: &[&str], expected: i32) -> (String, String) {
     let output = gelenk(folder, args);
     assert_eq!(code(&output), expected, "{args:?}: {}\n{}", stdout(&output), stderr(&output));
     (stdout(&output), stderr(&output))
 }
 
 /// A number in an object, by path: `energy.initial`.
-pub fn number(value: &Value, path: &str) -> f64 {
+pub(crate) fn number(value: &Value, path: &str) -> f64 {
     let found = path.split('.').fold(value, |value, key| &value[key]);
     found.as_f64().unwrap_or_else(|| panic!("no number at {path} in {value:#}"))
 }
 
 /// An empty folder.
-pub fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }

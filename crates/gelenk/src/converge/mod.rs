@@ -188,7 +188,7 @@ pub fn converge(
         options.quantities.iter().map(|q| quantity(model, q)).collect::<Result<_, _>>()?
     };
     let n_steps = (settings.duration / settings.step).round();
-    if !(n_steps >= 1.0) {
+    if n_steps < 1.0 || n_steps.is_nan() {
         let RunSettings { duration, step, .. } = *settings;
         return Err(StudyError::TooShort { duration, step });
     }
@@ -409,7 +409,7 @@ mod tests {
     use gelenk_model::math::Vec3;
     use gelenk_model::{BodyId, Builder, JointKind, Model, RunSettings};
 
-    use super::{StudyError, StudyOptions, converge, quantity, study_tolerance};
+    use super::{StudyOptions, converge, study_tolerance};
 
     /// A point mass on a 1 m thread, released at 10 degrees.
     fn pendulum() -> Model {

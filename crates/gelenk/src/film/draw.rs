@@ -35,6 +35,7 @@ const RING: f64 = 4.0;
 const SUPPORT: [f64; 2] = [11.0, 14.0];
 const THREAD: &str = "#59616e";
 const SUPPORT_FILL: &str = "#d9d6cd";
+const FLOOR: &str = "#f1efe8";
 
 impl Canvas<'_> {
     fn place(&self, p: &Vec3) -> Point {
@@ -75,6 +76,10 @@ impl Canvas<'_> {
                 }
             }
             Item::Hull { points, edges, color } => self.draw_hull(points, edges, *color, svg),
+            Item::Floor { corners } => {
+                let places: Vec<Point> = corners.iter().map(|p| self.place(p)).collect();
+                svg.polygon(&convex_hull(&places), FLOOR, SUPPORT_FILL, 3.0);
+            }
             Item::Ball { centre, radius, color } => {
                 let r = (radius * self.scale * self.view.project(centre).zoom).max(DOT);
                 svg.circle(

@@ -5,6 +5,7 @@
 //! input gives equal bytes.
 
 mod draw;
+mod pick;
 mod scene;
 mod view;
 
@@ -13,6 +14,7 @@ use gelenk_model::{Model, State};
 
 use crate::svg::{Anchor, FAINT, GRID, INK, Point, Svg, nice_below, text_width, with_decimals};
 use draw::{Canvas, Track};
+use pick::{longest_paths, pick_frames, point_paths, thin_out};
 use scene::{Item, Scene};
 use view::View;
 
@@ -66,10 +68,6 @@ const HEADING: f64 = 30.0;
 const TIME_LINE: f64 = 52.0;
 /// Height of a frame's label, px.
 const LABEL: f64 = 22.0;
-/// Most points of a path that are drawn.
-const MAX_PATH: usize = 600;
-/// Most paths that are drawn.
-const MAX_PATHS: usize = 8;
 
 /// Draws a motion as an SVG picture.
 ///
@@ -153,7 +151,8 @@ impl Motion {
             bounds[3] = bounds[3].max(q.y + r);
         };
         for scene in self.frames.iter().filter_map(|&i| self.scenes.get(i)) {
-            for item in scene.items.iter().chain(&scene.fixed) {
+            let floor = |item: &&Item| matches!(item, Item::Floor { .. });
+            for item in scene.items.iter().chain(&scene.fixed).filter(|item| !floor(item)) {
                 item.points().iter().for_each(|p| add(p, item.radius()));
             }
             scene.supports.iter().for_each(|[p, _]| add(p, 0.0));
@@ -206,6 +205,11 @@ impl Motion {
         svg.text([20.0, 30.0], title, 16.0, INK, Anchor::Start);
 
         let canvas = self.canvas(scale, [options.width / 2.0, top + drawn / 2.0]);
+        svg.clip(
+            "all",
+            [10.0, HEADING + 12.0],
+            [options.width - 20.0, height - TIME_LINE - HEADING - 20.0],
+        );
         self.ground(&canvas, &mut svg);
         let n = self.frames.len();
         for (k, scene) in self.frames.iter().filter_map(|&i| self.scenes.get(i)).enumerate() {
@@ -217,6 +221,7 @@ impl Motion {
             svg.end_group();
         }
         self.ground_joints(&canvas, &mut svg);
+        svg.end_group();
         self.time_line(&mut svg, options.width, height - TIME_LINE + 8.0);
         scale_bar(&mut svg, scale, [options.width - 20.0, 24.0]);
         svg.finish()
@@ -266,10 +271,16 @@ impl Motion {
                 crate::svg::number(panel_height)
             ));
             let canvas = self.canvas(scale, [x + panel_width / 2.0, y + panel_height / 2.0]);
+            svg.clip(
+                &format!("frame{k}"),
+                [x + 1.0, y + 1.0],
+                [panel_width - 2.0, panel_height - 2.0],
+            );
             self.ground(&canvas, &mut svg);
             self.draw_paths(&canvas, &mut svg, i + 1);
             canvas.draw_scene(scene, &mut svg);
             self.ground_joints(&canvas, &mut svg);
+            svg.end_group();
             let label = format!("t = {} s", with_decimals(scene.t, step));
             let at = [x + panel_width / 2.0, y + panel_height + 16.0];
             svg.text(at, &label, 12.0, FAINT, Anchor::Middle);
@@ -373,95 +384,6 @@ fn fade(k: usize, n: usize) -> f64 {
     0.10 + 0.40 * part * part
 }
 
-/// The scenes nearest to about `n` equally spaced times, at round numbers of seconds where that can be.
-fn pick_frames(scenes: &[Scene], n: usize) -> Vec<usize> {
-    let (Some(first), Some(last)) = (scenes.first(), scenes.last()) else { return Vec::new() };
-    let n = round_count(last.t - first.t, n).clamp(1, scenes.len());
-    let mut frames = Vec::new();
-    for k in 0..n {
-        let part = if n == 1 { 1.0 } else { k as f64 / (n - 1) as f64 };
-        let t = first.t + part * (last.t - first.t);
-        let after = scenes.partition_point(|scene| scene.t < t).min(scenes.len() - 1);
-        let before = after.saturating_sub(1);
-        let off = |i: usize| (scenes[i].t - t).abs();
-        let nearer = if off(after) <= off(before) { after } else { before };
-        if frames.last() != Some(&nearer) {
-            frames.push(nearer);
-        }
-    }
-    frames
-}
-
-/// The number of frames nearest to `n` whose spacing is a round part of the duration; `n` where there is none near.
-fn round_count(duration: f64, n: usize) -> usize {
-    if !(duration > 0.0 && duration.is_finite()) || n < 3 {
-        return n;
-    }
-    let wanted = duration / (n - 1) as f64;
-    let power = 10f64.powf(wanted.log10().floor());
-    let mut best = n;
-    let mut least = 0.31 * n as f64;
-    for digit in [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0] {
-        let intervals = duration / (digit * power);
-        let whole = intervals.round();
-        let off = (whole + 1.0 - n as f64).abs();
-        if (intervals - whole).abs() <= 1e-6 * intervals && off < least {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "positive and near n"
-            )]
-            let count = whole as usize + 1;
-            (best, least) = (count, off);
-        }
-    }
-    best
-}
-
-/// The way of every point that is drawn, over time.
-fn point_paths(scenes: &[Scene]) -> Vec<Vec<Vec3>> {
-    let mut paths: Vec<Vec<Vec3>> = Vec::new();
-    let every = scenes.len().div_ceil(200).max(1);
-    for scene in scenes.iter().step_by(every) {
-        let points = scene.items.iter().flat_map(Item::points);
-        for (i, p) in points.enumerate() {
-            match paths.get_mut(i) {
-                Some(path) => path.push(*p),
-                None => paths.push(vec![*p]),
-            }
-        }
-    }
-    paths
-}
-
-/// The tips with the longest ways, in their order.
-fn longest_paths(scenes: &[Scene]) -> Vec<usize> {
-    let n = scenes.first().map_or(0, |scene| scene.tips.len());
-    let way = |i: usize| {
-        let tip = |scene: &Scene| scene.tips.get(i).map_or_else(Vec3::zeros, |(p, _)| *p);
-        scenes.windows(2).map(|pair| (tip(&pair[1]) - tip(&pair[0])).norm()).sum::<f64>()
-    };
-    let mut ways: Vec<(usize, f64)> =
-        (0..n).map(|i| (i, way(i))).filter(|(_, way)| *way > 0.0).collect();
-    ways.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let joints = scenes.first().is_some_and(|scene| scene.tips_are_joints);
-    ways.truncate(if joints { 1 } else { MAX_PATHS });
-    let mut kept: Vec<usize> = ways.into_iter().map(|(i, _)| i).collect();
-    kept.sort_unstable();
-    kept
-}
-
-/// At most [`MAX_PATH`] of the points, the last one kept.
-fn thin_out(points: Vec<Vec3>) -> Vec<Vec3> {
-    let every = points.len().div_ceil(MAX_PATH).max(1);
-    let last = points.last().copied();
-    let mut kept: Vec<Vec3> = points.into_iter().step_by(every).collect();
-    if every > 1 {
-        kept.extend(last);
-    }
-    kept
-}
-
 /// A bar that says how long a metre is; `at` is its right end.
 fn scale_bar(svg: &mut Svg, scale: f64, at: Point) {
     let length = nice_below(90.0 / scale);
@@ -479,20 +401,4 @@ fn scale_bar(svg: &mut Svg, scale: f64, at: Point) {
         format!("{} mm", with_decimals(1000.0 * length, 1000.0 * length))
     };
     svg.text([x - px - 8.0, y + 4.0], &label, 12.0, FAINT, Anchor::End);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_are_at_round_times_where_that_can_be() {
-        assert_eq!(round_count(1.6, 14), 17); // every 0.1 s
-        assert_eq!(round_count(1.5, 8), 7); // every 0.25 s
-        assert_eq!(round_count(10.0, 12), 11); // every second
-        assert_eq!(round_count(std::f64::consts::PI, 8), 8);
-        assert_eq!(round_count(0.0, 8), 8);
-        assert_eq!(round_count(f64::NAN, 8), 8);
-        assert_eq!(round_count(1e-300, 8), round_count(1.0, 8));
-    }
 }

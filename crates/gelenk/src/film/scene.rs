@@ -18,6 +18,8 @@ pub(crate) enum Item {
     Ball { centre: Vec3, radius: f64, color: Color },
     /// A point mass.
     Dot { at: Vec3, color: Color },
+    /// A floor, which may be larger than the picture.
+    Floor { corners: Vec<Vec3> },
     /// A massless rod, rope or equation between two points.
     Thread { ends: [Vec3; 2] },
     /// A spring.
@@ -29,7 +31,7 @@ impl Item {
     pub(crate) fn points(&self) -> &[Vec3] {
         match self {
             Item::Bar { ends, .. } | Item::Thread { ends } | Item::Coil { ends } => ends,
-            Item::Hull { points, .. } => points,
+            Item::Hull { points, .. } | Item::Floor { corners: points } => points,
             Item::Ball { centre, .. } => std::slice::from_ref(centre),
             Item::Dot { at, .. } => std::slice::from_ref(at),
         }
@@ -55,7 +57,7 @@ pub(crate) struct Scene {
     pub(crate) fixed: Vec<Item>,
     /// Joints between two moving bodies.
     pub(crate) rings: Vec<Vec3>,
-    /// Joints on the ground: the point, and where the body on it is (its centre of mass).
+    /// Joints, threads and springs on the ground: the point there, and a point of what is on it.
     pub(crate) supports: Vec<[Vec3; 2]>,
     /// Points that slide along something fixed.
     pub(crate) sliding: Vec<Vec3>,
@@ -115,7 +117,8 @@ impl Scene {
                 | JointKind::Screw(_)
                 | JointKind::Rail(_)
                 | JointKind::PointOnCurve(_) => self.sliding.push(p),
-                JointKind::Planar(_) | JointKind::Translation(_) => {}
+                JointKind::Planar(_) | JointKind::Translation(_) | JointKind::PointOnSurface(_) => {
+                }
                 _ => self.supports.push([p, at.poses[held].s]),
             }
         }
@@ -127,6 +130,7 @@ impl Scene {
         let mut moving = 0;
         for (i, body) in model.bodies.iter().enumerate() {
             let color = if body.fixed { GROUND } else { Color::of(moving, n_moving) };
+            let color = body.color.map_or(color, rgb);
             let (pose, joints) = (&at.poses[i], &joint_points[i]);
             let mut items: Vec<_> = body
                 .shapes
@@ -164,7 +168,7 @@ impl Scene {
                 JointKind::Rope(joint) => joint.points(),
                 _ => continue,
             };
-            let ends = ends(&PointPair { bodies: joint.bodies, points }, at);
+            let ends = self.ends(&PointPair { bodies: joint.bodies, points }, model, at);
             self.items.push(Item::Thread { ends });
         }
         for block in &model.rows {
@@ -185,14 +189,28 @@ impl Scene {
         for force in &model.forces {
             match &force.kind {
                 ForceKind::Spring(spring) => {
-                    self.items.push(Item::Coil { ends: ends(&spring.ends, at) });
+                    let ends = self.ends(&spring.ends, model, at);
+                    self.items.push(Item::Coil { ends });
                 }
                 ForceKind::Damper(damper) => {
-                    self.items.push(Item::Thread { ends: ends(&damper.ends, at) });
+                    let ends = self.ends(&damper.ends, model, at);
+                    self.items.push(Item::Thread { ends });
                 }
                 _ => {}
             }
         }
+    }
+
+    /// The two ends of a force element or massless rod; one on the ground gets a support.
+    fn ends(&mut self, pair: &PointPair, model: &Model, at: &Instant<'_>) -> [Vec3; 2] {
+        let bodies = pair.bodies.map(BodyId::index);
+        let ends = [0, 1].map(|side| at.poses[bodies[side]].point(&pair.points[side]));
+        match bodies.map(|body| model.bodies[body].fixed) {
+            [true, false] => self.supports.push(ends),
+            [false, true] => self.supports.push([ends[1], ends[0]]),
+            _ => {}
+        }
+        ends
     }
 
     /// Markers have paths. Where nothing has one, the joints between moving bodies do.
@@ -206,9 +224,11 @@ impl Scene {
     }
 }
 
-/// The two ends of a force element or massless rod.
-fn ends(pair: &PointPair, at: &Instant<'_>) -> [Vec3; 2] {
-    [0, 1].map(|side| at.poses[pair.bodies[side].index()].point(&pair.points[side]))
+/// A colour given as parts of one.
+fn rgb(parts: [f64; 3]) -> Color {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
+    let [r, g, b] = parts.map(|part| (255.0 * part.clamp(0.0, 1.0)).round() as u8);
+    Color(r, g, b)
 }
 
 /// A body without shapes: bars between its joints, or from its only joint to its centre of mass.
@@ -265,6 +285,8 @@ fn shape_item(shape: &Shape, frame: &Pose, color: Color) -> Option<Item> {
     let hull = |points: Vec<Vec3>, edges: Vec<[usize; 2]>| {
         Some(Item::Hull { points: points.into_iter().map(world).collect(), edges, color })
     };
+    let ends = |length: &f64| [-0.5, 0.5].map(|z| Vec3::new(0.0, 0.0, z * length));
+    let color = shape.color.map_or(color, rgb);
     match &shape.geometry {
         Geometry::Sphere { radius } => {
             Some(Item::Ball { centre: world(Vec3::zeros()), radius: *radius, color })
@@ -281,15 +303,42 @@ fn shape_item(shape: &Shape, frame: &Pose, color: Color) -> Option<Item> {
             hull((0..8).map(corner).collect(), edges.collect())
         }
         Geometry::Cylinder { radius, length } => {
-            let ends = [-0.5, 0.5].map(|z| Vec3::new(0.0, 0.0, z * length));
             if *radius <= SLENDER * length {
-                return Some(Item::Bar { ends: ends.map(world), radius: *radius, color });
+                return Some(Item::Bar { ends: ends(length).map(world), radius: *radius, color });
             }
-            hull(ends.into_iter().flat_map(|end| ring(end, *radius)).collect(), rims(2))
+            hull(ends(length).into_iter().flat_map(|end| ring(end, *radius)).collect(), rims(2))
+        }
+        Geometry::Capsule { radius, length } | Geometry::Rod { radius, length } => {
+            Some(Item::Bar { ends: ends(length).map(world), radius: *radius, color })
+        }
+        Geometry::Cone { radius, length } => {
+            let [base, tip] = ends(length);
+            hull(ring(base, *radius).chain([tip]).collect(), rims(1))
+        }
+        Geometry::Plane { size: [x, y] } => {
+            let corner = |sx: f64, sy: f64| world(Vec3::new(0.5 * sx * x, 0.5 * sy * y, 0.0));
+            let corners = [corner(-1., -1.), corner(1., -1.), corner(1., 1.), corner(-1., 1.)];
+            Some(Item::Floor { corners: corners.to_vec() })
+        }
+        Geometry::Heightfield { size: [x, y], n_x, heights } => {
+            let columns = (*n_x).max(2);
+            let rows = heights.len().div_euclid(columns).max(2);
+            let place = |(i, z): (usize, &f64)| {
+                let part = |k: usize, n: usize| k as f64 / (n - 1) as f64 - 0.5;
+                world(Vec3::new(x * part(i % columns, columns), y * part(i / columns, rows), *z))
+            };
+            Some(Item::Floor { corners: heights.iter().enumerate().map(place).collect() })
+        }
+        Geometry::Mesh { mesh, .. } => {
+            let every = mesh.vertices.len().div_ceil(MAX_VERTICES).max(1);
+            hull(mesh.vertices.iter().step_by(every).copied().collect(), Vec::new())
         }
         _ => None,
     }
 }
+
+/// Most corners of a mesh that its outline is made from.
+const MAX_VERTICES: usize = 2000;
 
 /// Corners of a circle about z that is drawn.
 const CORNERS: usize = 48;

@@ -154,13 +154,8 @@ impl Plot {
         let mut svg = Svg::new(self.width, self.height, &self.title);
         svg.text([20.0, 30.0], &self.title, 16.0, INK, Anchor::Start);
         self.draw_axes(&axes, &mut svg);
-        let box_height = self.height - BOTTOM - top;
-        svg.raw(format_args!(
-            "<clipPath id=\"area\"><rect x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{}\"/></clipPath>",
-            crate::svg::number(self.width - LEFT - RIGHT),
-            crate::svg::number(box_height)
-        ));
-        svg.raw(format_args!("<g clip-path=\"url(#area)\">"));
+        let area = [self.width - LEFT - RIGHT, self.height - BOTTOM - top];
+        svg.clip("area", [LEFT, top], area);
         for i in 0..self.series.len() {
             self.draw_series(i, &axes, &mut svg);
         }

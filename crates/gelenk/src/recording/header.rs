@@ -5,7 +5,7 @@ use gelenk_model::{BodyKind, Model, RunSettings};
 use serde::{Deserialize, Serialize};
 
 use super::state::Lengths;
-use super::{FORMAT, RecordingError};
+use super::{FORMAT, RecordingError, base64};
 
 /// A file of the model, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +14,16 @@ pub struct SourceFile {
     pub name: String,
     /// Its full text.
     pub text: String,
+}
+
+/// A mesh file of the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeshFile {
+    /// Its path below the model's folder.
+    pub name: String,
+    /// Its bytes; base64 in JSON.
+    #[serde(rename = "base64", with = "base64")]
+    pub bytes: Vec<u8>,
 }
 
 /// A value that replaced one of the file, as `--set name=value`.
@@ -36,6 +46,8 @@ pub struct Header {
     pub model: String,
     /// The model's files, main file first; empty for a model built in code.
     pub sources: Vec<SourceFile>,
+    /// Its mesh files.
+    pub meshes: Vec<MeshFile>,
     /// Values given for this run.
     pub overrides: Vec<Override>,
     /// Engine and settings of the run.
@@ -96,7 +108,7 @@ struct Version {
 }
 
 impl Header {
-    /// The header of a run of `model` with `settings`.
+    /// The header of a run of `model` with `settings`; for a model from files use [`Header::of_loaded`].
     pub fn new(
         model: &Model,
         settings: &RunSettings,
@@ -141,6 +153,7 @@ impl Header {
             gelenk: crate::VERSION.to_owned(),
             model: model.name.clone(),
             sources,
+            meshes: Vec::new(),
             overrides,
             settings: settings.clone(),
             bodies: bodies.collect(),

@@ -18,7 +18,9 @@
 //! written under its final name, since what is on disk can be read at any moment: after `kill -9` all full blocks are
 //! there and the reader says "truncated".
 
+mod base64;
 mod container;
+mod embedded;
 mod header;
 pub(crate) mod number;
 mod reader;
@@ -29,7 +31,9 @@ mod wire;
 
 use std::path::PathBuf;
 
-pub use header::{BodyEntry, CoordinateEntry, Header, JointEntry, Override, RowEntry, SourceFile};
+pub use header::{
+    BodyEntry, CoordinateEntry, Header, JointEntry, MeshFile, Override, RowEntry, SourceFile,
+};
 pub use reader::{Integrity, Recording, Samples};
 pub use recorder::{FileSink, Recorder, Sink};
 pub use state::RecordedSample;

@@ -148,6 +148,7 @@ fn compare(
         recorded_header.sources.clone(),
         recorded_header.overrides.clone(),
     );
+    header.meshes.clone_from(&recorded_header.meshes);
     // The format may be older too, but then this version still writes its own: a difference that is reported.
     header.gelenk.clone_from(&recorded_header.gelenk);
 

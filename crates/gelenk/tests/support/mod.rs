@@ -16,11 +16,7 @@ use gelenk::recording::{Header, Override, SourceFile};
 /// A rod hung on a hinge, a second one on a ball joint below it, and a lone point mass.
 pub(crate) fn double_pendulum() -> Model {
     let mut builder = Builder::new("double pendulum");
-    let rod = Shape {
-        geometry: Geometry::Cylinder { radius: 0.03, length: 1.0 },
-        position: Vec3::zeros(),
-        rotation: Quat::identity(),
-    };
+    let rod = Shape::new(Geometry::Cylinder { radius: 0.03, length: 1.0 });
     let inertia = Mat3::from_diagonal(&Vec3::new(0.1, 0.1, 0.001));
     let mut add = |name: &str, z: f64| {
         let mut def = BodyDef::new(name, 1.0, inertia).at(Vec3::new(0.0, 0.0, z));

@@ -65,7 +65,7 @@ impl Anderson {
     }
 
     /// Given G(p) after the sweep, returns what to add to it.
-    pub(crate) fn after(&mut self, g: &[f64]) -> &[f64] {
+    pub(crate) fn after(&mut self, g: &[f64]) -> &mut [f64] {
         let n = self.n;
         if self.has_last {
             let at = self.next * n;
@@ -82,7 +82,7 @@ impl Anderson {
         self.g.copy_from_slice(g);
         self.has_last = true;
         self.solve();
-        &self.delta
+        &mut self.delta
     }
 
     /// −ΔG γ into `delta`.

@@ -21,6 +21,8 @@ use crate::small;
 /// After [`PLAIN_SWEEPS`] sweeps without an end the convergence is slow and [`Anderson`] acceleration helps; every joint
 /// is then corrected in every sweep.
 ///
+/// One-sided rows (ropes) are corrected where C > 0, and give back what is too much of their impulse p ≤ 0.
+///
 /// The paper gives up (and halves h) when the error of any joint grows. In loops errors of single joints do grow while the
 /// sweep converges, so our rule looks at the worst error relative to its tolerance: the sweep goes on while its
 /// smallest value so far halves within every window of 200 + 10 n sweeps (n blocks), and ends at once where it is not
@@ -67,6 +69,17 @@ impl Solver for Iterative {
             } else {
                 let c = &mut c[..n];
                 rows.error_ahead(i, model, bodies, look, work, c);
+                if block.one_sided {
+                    rows.gap[i] = c[0].max(0.0);
+                    let e = (c[0] - rows.target[row].max(0.0)) * h_inv;
+                    let p = one_sided(rows.k_inv[block.k], e, rows.impulse[row]);
+                    let missing = p.abs() / (rows.k_inv[block.k] * h_inv).max(f64::MIN_POSITIVE);
+                    if sweep.wants(i, missing, tolerance) {
+                        rows.apply(i, &[p], bodies);
+                        rows.impulse[row] += p;
+                    }
+                    return;
+                }
                 let gap = norm(c);
                 rows.gap[i] = gap;
                 if sweep.wants(i, gap, tolerance) {
@@ -119,7 +132,21 @@ impl Solver for Iterative {
                 }
             } else {
                 let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
-                rows.error_rate(i, bodies, &mut e[..n]);
+                rows.error_rate(i, &bodies.twists, &mut e[..n]);
+                if block.one_sided {
+                    // A slack rope has no say.
+                    if rows.slack[i] {
+                        return;
+                    }
+                    rows.velocity_error[i] = e[0].max(0.0);
+                    let p = one_sided(rows.k_inv[block.k], e[0], rows.velocity_impulse[row]);
+                    let missing = p.abs() / rows.k_inv[block.k].max(f64::MIN_POSITIVE);
+                    if sweep.wants(i, missing, tolerance) {
+                        rows.apply(i, &[p], bodies);
+                        rows.velocity_impulse[row] += p;
+                    }
+                    return;
+                }
                 let error = norm(&e[..n]);
                 rows.velocity_error[i] = error;
                 if sweep.wants(i, error, tolerance) {
@@ -172,10 +199,13 @@ fn sweeps(
             let delta = anderson.after(impulse(rows));
             for i in 0..n_blocks {
                 let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                if rows.blocks[i].one_sided {
+                    delta[row] = delta[row].min(-impulse(rows)[row]);
+                }
                 rows.apply(i, &delta[row..row + n], bodies);
             }
             for (p, delta) in impulse(rows).iter_mut().zip(delta) {
-                *p += delta;
+                *p += *delta;
             }
         }
         // All within tolerance while it swept: the next sweep only looks, and goes on if that did not hold.
@@ -185,6 +215,12 @@ fn sweeps(
         }
         accelerate = slow;
     }
+}
+
+/// The impulse that takes the rate `e` of a one-sided row to e ≤ 0, or gives back of the impulse `p` there is already
+/// what is too much: p stays ≤ 0.
+fn one_sided(k_inv: f64, e: f64, p: f64) -> f64 {
+    (p - k_inv * e).min(0.0) - p
 }
 
 /// One sweep.

@@ -38,12 +38,11 @@ impl<'a> Context<'a> {
     fn body(&mut self, body: &Element<'a, BodySpec>, sources: &Sources) -> BodyId {
         let spec = body.spec;
         let fixed = spec.keys.fixed.unwrap_or(false);
-        let (frame, span) = match &spec.ends {
-            Some(ends) => self.frame_of_ends(body, ends).unzip(),
-            None => {
-                let (position, rotation) = (spec.keys.position.as_ref(), spec.rotation.as_ref());
-                (self.frame(&body.site("body"), position, rotation), None)
-            }
+        let (frame, span) = if let Some(ends) = &spec.ends {
+            self.frame_of_ends(body, ends).unzip()
+        } else {
+            let (position, rotation) = (spec.keys.position.as_ref(), spec.rotation.as_ref());
+            (self.frame(&body.site("body"), position, rotation), None)
         };
         let velocity = self.start_velocity(body, &spec.keys);
         let site = body.site("angular_velocity");

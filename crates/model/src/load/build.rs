@@ -57,6 +57,7 @@ impl<'a> Context<'a> {
             sources,
             warnings: list,
             meshes: self.mesh_digests,
+            mesh_files: self.mesh_files,
         })
     }
 

@@ -71,6 +71,8 @@ pub(crate) struct Context<'a> {
     pub(crate) meshes: FxHashMap<(FileId, String), Option<Arc<TriMesh>>>,
     /// Names and hashes of the mesh files.
     pub(crate) mesh_digests: Vec<(String, String)>,
+    /// Names and bytes of the mesh files.
+    pub(crate) mesh_files: Vec<(String, Vec<u8>)>,
 }
 
 /// Which names an expression may use besides parameters.
@@ -144,6 +146,7 @@ impl<'a> Context<'a> {
             has_starts: false,
             meshes: FxHashMap::default(),
             mesh_digests: Vec::new(),
+            mesh_files: Vec::new(),
         }
     }
 

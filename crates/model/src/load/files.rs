@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Files by path below the model's folder (`parts/leg.toml`), kept in memory: those of a recording.
+pub type FileSet = BTreeMap<String, Vec<u8>>;
 
 /// The folder a model may read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
-    /// Its path, links resolved.
+    /// Its path, links resolved; empty for one in memory.
     root: PathBuf,
-    /// Texts that stand in for files, by path below the folder.
-    texts: BTreeMap<String, String>,
+    /// The files, if they are not on disk.
+    files: Option<Arc<FileSet>>,
 }
 
 /// A file's contents and names.
@@ -43,29 +47,12 @@ impl Folder {
     pub(crate) fn new(path: &Path) -> Result<Self, FileFault> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let root = path.canonicalize().map_err(|error| unreadable(&path.display(), &error))?;
-        Ok(Folder { root, texts: BTreeMap::new() })
+        Ok(Folder { root, files: None })
     }
 
-    /// The same with texts that stand in for files, by path below the folder.
-    pub(crate) fn with_texts(mut self, texts: &[(String, String)]) -> Self {
-        self.texts = texts.iter().cloned().collect();
-        self
-    }
-
-    /// The text that stands in for a file.
-    fn stand_in(&self, from: &Path, wanted: &Path) -> Option<Opened> {
-        let mut path = from.strip_prefix(&self.root).ok()?.to_owned();
-        for component in wanted.components() {
-            match component {
-                Component::Normal(name) => path.push(name),
-                Component::ParentDir if path.pop() => {}
-                Component::CurDir => {}
-                _ => return None,
-            }
-        }
-        let name = path.display().to_string().replace('\\', "/");
-        let text = self.texts.get(&name)?;
-        Some(Opened { path: self.root.join(path), name, bytes: text.clone().into_bytes() })
+    /// A folder that is not on disk.
+    pub(crate) fn in_memory(files: Arc<FileSet>) -> Self {
+        Folder { root: PathBuf::new(), files: Some(files) }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -90,18 +77,26 @@ impl Folder {
                 Some("write the path relative to this file, such as `parts/leg.toml`"),
             ));
         }
-        if let Some(opened) = self.stand_in(from, wanted) {
-            return Ok(opened);
-        }
-        let path =
-            from.join(wanted).canonicalize().map_err(|error| unreadable(&relative, &error))?;
-        let Ok(below) = path.strip_prefix(&self.root) else {
-            return Err(FileFault::new(
+        let outside = || {
+            FileFault::new(
                 "outside-folder",
                 format!("`{relative}` lies outside the model's folder"),
                 Some("a model reads only files below its own folder; move or copy the file there"),
-            ));
+            )
         };
+        if let Some(files) = &self.files {
+            let path = normal(&from.join(wanted)).ok_or_else(outside)?;
+            let name = path.display().to_string().replace('\\', "/");
+            let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+            let bytes = files.get(&name).ok_or_else(|| unreadable(&relative, &missing()))?.clone();
+            if bytes.len() as u64 > most_bytes {
+                return Err(too_large(relative, most_bytes, bytes.len() as u64));
+            }
+            return Ok(Opened { path, name, bytes });
+        }
+        let path =
+            from.join(wanted).canonicalize().map_err(|error| unreadable(&relative, &error))?;
+        let below = path.strip_prefix(&self.root).map_err(|_| outside())?;
         let name = below.display().to_string().replace('\\', "/");
         let bytes = read_regular(&path, relative, most_bytes)?;
         Ok(Opened { path, name, bytes })
@@ -130,13 +125,31 @@ pub(crate) fn read_regular(
         .read_to_end(&mut bytes)
         .map_err(|error| unreadable(&shown, &error))?;
     if bytes.len() as u64 > most_bytes {
-        return Err(FileFault::new(
-            "limit-file",
-            format!("`{shown}` is larger than the limit of {most_bytes} bytes"),
-            Some(&format!("raise it with `--limit file={}`", about.len().max(most_bytes + 1))),
-        ));
+        return Err(too_large(shown, most_bytes, about.len()));
     }
     Ok(bytes)
+}
+
+fn too_large(shown: &str, most_bytes: u64, length: u64) -> FileFault {
+    FileFault::new(
+        "limit-file",
+        format!("`{shown}` is larger than the limit of {most_bytes} bytes"),
+        Some(&format!("raise it with `--limit file={}`", length.max(most_bytes + 1))),
+    )
+}
+
+/// The path without `.` and `..`; `None` where it leaves its root.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if plain.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(plain)
 }
 
 fn unreadable(shown: &impl std::fmt::Display, error: &std::io::Error) -> FileFault {
@@ -175,15 +188,16 @@ mod tests {
     }
 
     #[test]
-    fn texts_stand_in_for_files() {
-        let top = tempfile::tempdir().unwrap();
-        let texts = [("parts/leg.toml".to_owned(), "leg".to_owned())];
-        let folder = Folder::new(top.path()).unwrap().with_texts(&texts);
-        let read = |from: &str, path: &str| folder.read(&folder.root().join(from), path, 100);
-        assert_eq!(read("", "parts/leg.toml").unwrap().bytes, b"leg");
-        assert_eq!(read("parts", "../parts/./leg.toml").unwrap().name, "parts/leg.toml");
-        assert_eq!(read("", "../parts/leg.toml").unwrap_err().code, "unreadable-file");
-        assert_eq!(read("", "leg.toml").unwrap_err().code, "unreadable-file");
+    fn a_folder_in_memory_has_only_its_files() {
+        let files = FileSet::from([("parts/leg.toml".to_owned(), b"x".to_vec())]);
+        let folder = Folder::in_memory(Arc::new(files));
+        let read = |from: &str, path: &str| folder.read(Path::new(from), path, 100);
+        assert_eq!(read("", "./parts/leg.toml").unwrap().name, "parts/leg.toml");
+        assert_eq!(read("parts", "../parts/leg.toml").unwrap().bytes, b"x");
+        assert_eq!(read("parts", "../../secret.toml").unwrap_err().code, "outside-folder");
+        assert_eq!(read("", "/etc/hostname").unwrap_err().code, "outside-folder");
+        assert_eq!(read("", "parts").unwrap_err().code, "unreadable-file");
+        assert_eq!(folder.read(Path::new(""), "parts/leg.toml", 0).unwrap_err().code, "limit-file");
     }
 
     #[cfg(unix)]

@@ -29,12 +29,15 @@ mod shapes;
 mod sources;
 mod start;
 mod state;
+mod strength;
 
+pub use files::FileSet;
 pub use joints::OPEN_JOINT;
 pub use run::{ENGINES, SOLVERS};
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use context::Context;
 use files::{Folder, read_regular};
@@ -58,8 +61,8 @@ pub struct LoadOptions {
     /// Folder below which part files and meshes are read. `load_path` takes the file's own if this is `None`;
     /// `load_text` then reads no files.
     pub base_dir: Option<PathBuf>,
-    /// Texts that stand in for part files, by path below the folder: what a recording has kept of them.
-    pub texts: Vec<(String, String)>,
+    /// Part files and meshes to read instead of those on disk.
+    pub files: Option<Arc<FileSet>>,
     /// Accept joints and equations that do not hold at the start, for assembly.
     pub allow_open: bool,
 }
@@ -77,6 +80,8 @@ pub struct Loaded {
     pub warnings: Vec<Diagnostic>,
     /// Mesh files by path below the model's folder, with the BLAKE3 hash of their bytes.
     pub meshes: Vec<(String, String)>,
+    /// The bytes of the mesh files, in the same order.
+    pub mesh_files: Vec<(String, Vec<u8>)>,
 }
 
 impl Loaded {
@@ -162,8 +167,10 @@ fn load(
 ) -> Result<Loaded, Diagnostics> {
     let root_id = report.sources.add(shown, text);
     let overrides = read_overrides(&mut report, &options.overrides);
-    let folder = match folders.map(|(base, _)| Folder::new(base)) {
-        Some(Ok(folder)) => Some(folder.with_texts(&options.texts)),
+    let in_memory = options.files.as_ref().map(|files| Ok(Folder::in_memory(Arc::clone(files))));
+    let folders = folders.filter(|_| in_memory.is_none());
+    let folder = match in_memory.or_else(|| folders.map(|(base, _)| Folder::new(base))) {
+        Some(Ok(folder)) => Some(folder),
         Some(Err(fault)) => {
             let mut diagnostic = Diagnostic::error(fault.code, fault.message);
             diagnostic.help = fault.help;

@@ -464,7 +464,8 @@ impl Context<'_> {
         match TriMesh::read(extension, &opened.bytes, limit) {
             Ok(mesh) => {
                 let digest = blake3::hash(&opened.bytes).to_hex().to_string();
-                self.mesh_digests.push((opened.name, digest));
+                self.mesh_digests.push((opened.name.clone(), digest));
+                self.mesh_files.push((opened.name, opened.bytes));
                 Some(Arc::new(mesh))
             }
             Err(error) => {

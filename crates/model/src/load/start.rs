@@ -71,7 +71,7 @@ impl Context<'_> {
             let one_sided = is_one_sided(self.builder.model(), block);
             let gap = c.iter().map(|&c| if one_sided { c.max(0.0) } else { c.abs() });
             let gap = gap.fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a });
-            if !(gap <= OPEN_JOINT) {
+            if gap > OPEN_JOINT || gap.is_nan() {
                 faults.push(format!(
                     "`{}` is open by {gap:.3e} m or rad with these values",
                     block.name

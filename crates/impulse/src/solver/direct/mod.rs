@@ -9,7 +9,7 @@ pub use factor::Factor;
 use gelenk_model::Model;
 use gelenk_model::math::Vec3;
 
-use super::{Solver, norm};
+use super::{Iterative, Solver, norm};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{Look, Shape};
@@ -23,7 +23,7 @@ use crate::small;
 /// ```
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
-/// Trees and chains cost linear time. Rows that depend on others get no impulse; their gap is watched like any other.
+/// Trees and chains cost linear time. Models with one-sided rows (ropes) go to the iterative solver. Rows that depend on others get no impulse; their gap is watched like any other.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -38,6 +38,9 @@ impl Solver for Direct {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
+        if scratch.rows.any_one_sided {
+            return Iterative.correct_positions(model, method, look, scratch);
+        }
         let extent = scratch.bodies.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max);
         let floor = 8.0 * f64::EPSILON * extent;
         let h_inv = -1.0 / look.h;
@@ -79,11 +82,14 @@ impl Solver for Direct {
 
     fn correct_velocities(
         &self,
-        _model: &Model,
+        model: &Model,
         method: &Method,
         t: f64,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
+        if scratch.rows.any_one_sided {
+            return Iterative.correct_velocities(model, method, t, scratch);
+        }
         let speed = scratch.bodies.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max);
         let tolerance = method.velocity_tolerance.max(32.0 * f64::EPSILON * speed);
         let mut newton = Newton::default();
@@ -96,7 +102,7 @@ impl Solver for Direct {
                 if let Shape::Ball(ball) = block.shape {
                     e[..3].copy_from_slice(rows.balls[ball].error_rate(bodies).as_slice());
                 } else {
-                    rows.error_rate(i, bodies, &mut e[..n]);
+                    rows.error_rate(i, &bodies.twists, &mut e[..n]);
                 }
                 rows.velocity_error[i] = norm(&e[..n]);
                 newton.see(i, rows.velocity_error[i] / tolerance);
