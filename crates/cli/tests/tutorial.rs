@@ -123,7 +123,9 @@ fn the_tutorial_is_true() {
         match piece.language.as_deref() {
             Some("toml") => {
                 let named = piece.lines.first().and_then(|line| line.strip_prefix("# "));
-                if let Some(name) = named.filter(|name| name.ends_with(".toml")) {
+                if let Some(name) =
+                    named.filter(|name| Path::new(name).extension().is_some_and(|e| e == "toml"))
+                {
                     name.clone_into(&mut file);
                     let _ = std::fs::remove_file(folder.path().join(&file));
                 }
