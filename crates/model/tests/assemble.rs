@@ -2,14 +2,16 @@
 
 mod mechanisms;
 
+use std::fmt::Write as _;
+
 use gelenk_model::assemble::{FailureKind, assemble_from, initial_inconsistency};
 use gelenk_model::joint::{Fixed, JointFrame, JointKind};
 use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::rows::CoordinateTie;
 use gelenk_model::signal::TimeFunction;
 use gelenk_model::{
-    AssembleOptions, AssembleReport, BodyDef, Builder, LoadOptions, Model, Outcome, State,
-    assemble, load_text,
+    AssembleOptions, AssembleReport, BodyDef, Builder, CheckOptions, LoadOptions, Model, Outcome,
+    State, assemble, check, load_text,
 };
 use mechanisms::*;
 use proptest::prelude::*;
@@ -405,7 +407,7 @@ fn load(text: &str) -> Model {
 fn bead(position: &str, equations: &[&str]) -> Model {
     let mut text = format!("[[point]]\nname = \"P\"\nmass = 1\nposition = {position}\n");
     for (i, equation) in equations.iter().enumerate() {
-        text += &format!("[[constraint]]\nname = \"e{i}\"\nequation = \"{equation}\"\n");
+        let _ = writeln!(text, "[[constraint]]\nname = \"e{i}\"\nequation = \"{equation}\"");
     }
     load(&text)
 }
@@ -521,6 +523,53 @@ proptest! {
         let second = assemble_from(&model, &first.state, &options);
         prop_assert_eq!(&second.state, &first.state);
         prop_assert!(second.moved.is_empty() && second.pushed.is_empty());
+    }
+
+    #[test]
+    fn success_means_that_every_error_is_within_tolerance(
+        n in 2_usize..8, extra in 1_usize..5, gap in 0.0..0.6, seed in 0_u64..1_000_000
+    ) {
+        let model = random_loops(n, extra, gap, numbers(seed));
+        let report = run(&model);
+        let closed = report.residuals.iter().all(|r| {
+            r.after <= model.run.tolerance && r.velocity_after <= model.run.velocity_tolerance
+        });
+        prop_assert_eq!(report.outcome == Outcome::Closed, closed, "{:?}", report);
+        prop_assert!(report.state.s.iter().all(|s| s.iter().all(|x| x.is_finite())));
+        let again = run(&model);
+        prop_assert_eq!(format!("{report:?}"), format!("{again:?}"));
+        let checked = check(&model, &CheckOptions::default());
+        prop_assert!(checked.rank <= checked.coordinates.min(checked.constraints));
+        prop_assert_eq!(checked.rank + checked.redundant.len(), checked.constraints);
+    }
+
+    #[test]
+    fn a_twin_of_a_joint_at_another_place_contradicts_it(
+        n in 1_usize..8, which in 0_usize..3, shift in 0.01..0.3, seed in 0_u64..1_000_000
+    ) {
+        let mut number = numbers(seed);
+        let tree = random_tree(n, &mut number);
+        let mut builder = Builder::new("twins");
+        for (i, body) in tree.bodies.iter().enumerate().skip(1) {
+            let mut def = BodyDef::new(&body.name, body.mass, Mat3::from_diagonal(&body.inertia));
+            def.position = tree.start.s[i];
+            def.rotation = tree.start.rot[i];
+            builder.body(&def);
+        }
+        for joint in &tree.joints[..n - 1] {
+            builder.joint(&joint.name, joint.bodies, joint.kind.clone(), None);
+        }
+        let bodies = tree.joints[n - 1].bodies;
+        let mut vector = || Vec3::from_fn(|_, _| 2.0 * number() - 1.0);
+        let [a, b] = builder.joint_frames(bodies, &vector(), &(vector() + v(0.0, 0.0, 1e-3)));
+        builder.joint("first", bodies, any_joint(which, &a, &b), None);
+        let origin = b.origin + vector().normalize() * shift;
+        builder.joint("twin", bodies, any_joint(which, &a, &JointFrame { origin, ..b }), None);
+        let report = run(&builder.finish());
+        let failure = failure(&report);
+        prop_assert_eq!(&failure.element, "twin");
+        let with = vec!["first".to_owned()];
+        prop_assert_eq!(&failure.kind, &FailureKind::Contradicting { with });
     }
 
     #[test]

@@ -5,9 +5,11 @@ mod mechanisms;
 use gelenk_model::check::RedundantRow;
 use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::{
-    BodyDef, Builder, CheckOptions, CheckReport, LoadOptions, Model, check, load_text,
+    BodyDef, Builder, CheckOptions, CheckReport, Instant, LoadOptions, Model, Pose, Twist, check,
+    load_text,
 };
 use mechanisms::*;
+use nalgebra::DMatrix;
 use proptest::prelude::*;
 
 fn report(model: &Model) -> CheckReport {
@@ -497,6 +499,41 @@ fn every_model_of_the_gallery_has_the_freedoms_it_should() {
     }
 }
 
+/// The rank by singular values of the whole matrix, rows of length 1, columns weighted by inverse roots of inertias.
+fn rank_by_singular_values(model: &Model) -> usize {
+    let n = model.n_bodies();
+    let mut poses = vec![Pose::identity(); n];
+    model.start.write_poses(&mut poses);
+    let twists = vec![Twist::zero(); n];
+    let coordinates = &model.start.coordinate;
+    let at = Instant { t: 0.0, poses: &poses, twists: &twists, coordinates };
+    let mut full = DMatrix::<f64>::zeros(model.n_rows(), 6 * n);
+    for block in &model.rows {
+        let width = 6 * block.bodies.len();
+        let mut jac = vec![0.0; block.n_rows * width];
+        block.jacobian(model, &at, &mut model.work(), &mut jac);
+        for i in 0..block.n_rows {
+            for (slot, id) in block.bodies.iter().enumerate() {
+                let body = &model.bodies[id.index()];
+                let row = &jac[i * width + 6 * slot..i * width + 6 * (slot + 1)];
+                let turn = poses[id.index()].rot.transpose() * v(row[3], row[4], row[5]);
+                for k in 0..3 {
+                    let column = 6 * id.index() + k;
+                    full[(block.first_row + i, column)] += row[k] * body.mass_inv.sqrt();
+                    full[(block.first_row + i, column + 3)] += turn[k] * body.inertia_inv[k].sqrt();
+                }
+            }
+        }
+    }
+    for mut row in full.row_iter_mut() {
+        let norm = row.norm();
+        if norm > 1e-12 {
+            row /= norm;
+        }
+    }
+    full.svd(false, false).rank(1e-9)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -508,6 +545,17 @@ proptest! {
         prop_assert_eq!(counts(&report), [6 * n - rows, 6 * n, rows, rows]);
         prop_assert!(report.redundant.is_empty());
         prop_assert_eq!(report.loops, 0);
+    }
+
+    #[test]
+    fn the_rank_of_random_loops_is_that_of_singular_values(
+        n in 1_usize..10, extra in 1_usize..8, seed in 0_u64..1_000_000
+    ) {
+        let model = random_loops(n, extra, 0.0, numbers(seed));
+        let report = report(&model);
+        prop_assert_eq!(report.rank, rank_by_singular_values(&model));
+        prop_assert_eq!(report.rank + report.redundant.len(), report.constraints);
+        prop_assert_eq!(report.loops, extra);
     }
 
     #[test]
