@@ -19,8 +19,10 @@ fn pages() -> Vec<String> {
     let folder = std::fs::read_dir(root().join("docs")).expect("docs");
     let names = folder.map(|entry| entry.expect("readable").file_name());
     let names = names.map(|name| name.into_string().expect("UTF-8"));
-    let mut pages: Vec<String> =
-        names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
+    let mut pages: Vec<String> = names
+        .filter(|name| Path::new(name).extension().is_some_and(|e| e == "md"))
+        .map(|name| format!("docs/{name}"))
+        .collect();
     pages.sort();
     pages.push("README.md".to_owned());
     pages
