@@ -138,7 +138,7 @@ pub(crate) struct SettingArgs {
     /// Order of the method: 2, 4, 6 or 8
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = order, help_heading = "Method")]
     pub(crate) order: Option<u32>,
-    /// Solver of the impulse engine, by name: iterative
+    /// Solver of the impulse engine: direct or iterative
     #[arg(long, value_name = "NAME", help_heading = "Method")]
     pub(crate) solver: Option<String>,
     /// Largest gap of a joint, m (of angles, rad)
@@ -165,6 +165,8 @@ Examples:
   gelenk run pendulum --at 0.5,1,2 --json
   gelenk run pendulum --at 0:2:0.1 --json        every 0.1 s from 0 to 2 s
   gelenk run four-bar --output four-bar.mcap --film four-bar.svg
+
+Settings that are not given are those of the model's [run].
 
 Ctrl-C stops the run and finishes the recording with what was reached; a second Ctrl-C quits at once. \
 A recording opens in Foxglove and Rerun; gelenk verify proves it, gelenk export turns it into tables.")]

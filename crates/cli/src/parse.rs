@@ -79,8 +79,8 @@ pub(crate) fn flight(text: &str) -> Result<Flight, String> {
         return Ok(Flight::Exact);
     }
     match text.strip_prefix("taylor:").map(str::parse) {
-        Some(Ok(order @ 1..=10)) => Ok(Flight::Taylor(order)),
-        _ => Err("it must be exact, or taylor:N with N from 1 to 10".to_owned()),
+        Some(Ok(order @ 1..=30)) => Ok(Flight::Taylor(order)),
+        _ => Err("it must be exact, or taylor:N with N from 1 to 30".to_owned()),
     }
 }
 

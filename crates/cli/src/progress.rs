@@ -7,16 +7,23 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// The bar counts in these parts of the whole.
 const PARTS: u64 = 1_000_000;
 
-/// Progress of a run through simulated time.
+/// Progress of a command towards its end.
 pub(crate) struct Progress {
     bar: ProgressBar,
     end: f64,
+    /// Whether the way there is simulated time, which is then shown.
+    is_time: bool,
     next: Instant,
 }
 
 impl Progress {
     /// A bar for a run to `end` seconds; `label` stands before it.
-    pub(crate) fn new(label: &str, end: f64, quiet: bool) -> Self {
+    pub(crate) fn of_run(label: &str, end: f64, quiet: bool) -> Self {
+        Progress { is_time: true, ..Progress::of_work(label, end, quiet) }
+    }
+
+    /// A bar for work that is done at `end`.
+    pub(crate) fn of_work(label: &str, end: f64, quiet: bool) -> Self {
         let target =
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
@@ -26,10 +33,10 @@ impl Progress {
                 .progress_chars("━╸ ");
         bar.set_style(style);
         bar.set_prefix(label.to_owned());
-        Progress { bar, end, next: Instant::now() }
+        Progress { bar, end, is_time: false, next: Instant::now() }
     }
 
-    /// Moves the bar to the time reached; cheap enough for every step.
+    /// Moves the bar to what is reached; cheap enough for every step.
     pub(crate) fn reached(&mut self, t: f64) {
         if self.bar.is_hidden() {
             return;
@@ -39,8 +46,10 @@ impl Progress {
             return;
         }
         self.next = now + Duration::from_millis(50);
-        self.bar.set_message(format!("t = {t:.3} s"));
         self.bar.set_position(part(t, self.end));
+        if self.is_time {
+            self.bar.set_message(format!("t = {t:.3} s"));
+        }
     }
 
     /// Takes the bar away.

@@ -1,7 +1,5 @@
 //! The summary of a run for people: energy ledger, gaps, speed beside error, events.
 
-use std::fmt::Write;
-
 use gelenk::model::{Flight, Ledger, Model, RunReport, RunSettings};
 
 use crate::show::{BAD, BOLD, DIM, styled, width};
@@ -152,19 +150,32 @@ fn rounded(rate: f64) -> String {
     grouped(n)
 }
 
+/// Events, those of a kind together: how many, when, and the first in words.
 fn events(report: &RunReport) -> String {
     if report.events.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n{}\n", styled(BOLD, "Events"));
-    for event in report.events.iter().take(MOST) {
-        let between = event.between.join(", ");
-        let place = if between.is_empty() { String::new() } else { format!(" {between}:") };
-        let line = format!("t = {} s {}:{place} {}", sig(event.time, 6), event.kind, event.detail);
-        out.push_str(&wrap(&line, 2, width()));
+    let mut kinds: Vec<&str> = Vec::new();
+    for event in &report.events {
+        if !kinds.contains(&event.kind.as_str()) {
+            kinds.push(&event.kind);
+        }
     }
-    if report.events.len() > MOST {
-        let _ = writeln!(out, "  and {} more", report.events.len() - MOST);
+    let mut out = format!("\n{}\n", styled(BOLD, "Events"));
+    for kind in kinds.into_iter().take(MOST) {
+        let same = || report.events.iter().filter(|event| event.kind == kind);
+        let (Some(first), Some(last)) = (same().next(), same().next_back()) else { continue };
+        let n = same().count();
+        let when = if n == 1 {
+            format!("at t = {} s", sig(first.time, 6))
+        } else {
+            format!("{n} times, from t = {} s to {} s", sig(first.time, 6), sig(last.time, 6))
+        };
+        let between = first.between.join(", ");
+        let place = if between.is_empty() { String::new() } else { format!("{between}: ") };
+        let lead = if n == 1 { "" } else { "first " };
+        let line = format!("{kind} {when}; {lead}{place}{}", first.detail);
+        out.push_str(&wrap(&line, 2, width()));
     }
     out
 }

@@ -2,7 +2,19 @@
 //!
 //! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names, [`recording`] keeps the run in an
 //! open, crash-safe file with a [`Certificate`] that a re-run can check, [`export`] gives tables, [`film`] and
-//! [`plot`] give pictures.
+//! [`plot`] give pictures, [`converge`] measures orders.
+//!
+//! ```
+//! use gelenk::model::{LoadOptions, load_text};
+//!
+//! let text = gelenk::scenes::scene("double-pendulum").ok_or("no such model")?.text;
+//! let model = load_text("double-pendulum", text, &LoadOptions::default())?.model;
+//! let report = gelenk::simulate(&model, &model.run, &mut ())?;
+//! assert!(report.worst_gaps.iter().all(|gap| *gap <= model.run.tolerance));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/double_pendulum.rs` watches a run, `examples/own_model.rs` builds a model in code.
 
 pub mod certificate;
 pub mod converge;

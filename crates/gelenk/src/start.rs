@@ -103,3 +103,44 @@ fn list(values: &[f64]) -> String {
     let numbers: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
     format!("[{}]", numbers.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use gelenk_model::{LoadOptions, Loaded, load_text};
+
+    use super::*;
+
+    const TEXT: &str = "# An arm.\n[[body]]\nname = \"arm\"\nmass = 2\ninertia = [0.1, 0.3, 0.2]\n\
+                        center_of_mass = [0.5, 0, 0]\nposition = [\"1 + 1\", 0, 0]\n\n\
+                        [[point]]\nname = \"p\"\nmass = 1\n";
+
+    fn load(text: &str) -> Loaded {
+        load_text("arm", text, &LoadOptions::default()).expect("a good model")
+    }
+
+    #[test]
+    fn a_written_start_is_read_back() {
+        let model = load(TEXT).model;
+        let mut state = model.start.clone();
+        state.s[1] += Vec3::new(0.1, 0.2, 0.3);
+        state.rot[1] = gelenk_model::math::Quat::from_euler_angles(0.3, 0.2, 0.1) * state.rot[1];
+        state.omega[1] = Vec3::new(1.0, 2.0, 3.0);
+        state.s_dot[1] = Vec3::new(-1.0, 0.5, 0.25);
+        let written = with_start(TEXT, &model, &state);
+        assert!(written.starts_with(TEXT.trim_end()), "the text stays as it is");
+        assert_eq!(written.matches("[[start]]").count(), 1, "the point has not moved: {written}");
+        let again = load(&written).model;
+        let back = &again.start;
+        assert!((back.s[1] - state.s[1]).norm() < 1e-15);
+        assert!((back.s_dot[1] - state.s_dot[1]).norm() < 1e-14);
+        assert!(back.rot[1].angle_to(&state.rot[1]) < 1e-15);
+        assert_eq!(back.omega[1], state.omega[1]);
+        // Written once more, the entries are replaced, not added to, and nobody is forgotten.
+        let twice = with_start(&written, &again, back);
+        assert_eq!(twice.matches(START_MARK).count(), 1);
+        assert_eq!(twice.matches("[[start]]").count(), 2);
+        let json = start_json(&again, back);
+        assert_eq!(json["bodies"]["arm"]["rotation"].as_array().map(Vec::len), Some(4));
+        assert!(json["points"]["p"]["rotation"].is_null());
+    }
+}

@@ -218,8 +218,13 @@ impl Builder {
         let lever = rot * origin;
         start.rot[i] = rot;
         start.omega[i] = omega;
-        start.s[i] = position.unwrap_or(old_position) - lever;
-        start.s_dot[i] = velocity.unwrap_or(old_velocity) - omega.cross(&lever);
+        // What nothing is said about keeps its bits.
+        if position.is_some() || rotation.is_some() {
+            start.s[i] = position.unwrap_or(old_position) - lever;
+        }
+        if velocity.is_some() || angular_velocity.is_some() || rotation.is_some() {
+            start.s_dot[i] = velocity.unwrap_or(old_velocity) - omega.cross(&lever);
+        }
     }
 
     /// Takes joint coordinates at the start from the postures of the bodies, each with the full turns it had.

@@ -93,6 +93,13 @@ pub trait Observer {
     }
 }
 
+/// Watches nothing.
+impl Observer for () {
+    fn sample(&mut self, _sample: &Sample<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct RunReport {

@@ -2,13 +2,16 @@
 
 mod mechanisms;
 
+use std::fmt::Write as _;
+
 use gelenk_model::assemble::{FailureKind, assemble_from, initial_inconsistency};
 use gelenk_model::joint::{Fixed, JointFrame, JointKind};
 use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::rows::CoordinateTie;
 use gelenk_model::signal::TimeFunction;
 use gelenk_model::{
-    AssembleOptions, AssembleReport, BodyDef, Builder, Model, Outcome, State, assemble,
+    AssembleOptions, AssembleReport, BodyDef, Builder, CheckOptions, LoadOptions, Model, Outcome,
+    State, assemble, check, load_text,
 };
 use mechanisms::*;
 use proptest::prelude::*;
@@ -377,10 +380,10 @@ fn a_joint_between_fixed_bodies_that_does_not_fit_is_told() {
 }
 
 #[test]
-fn a_chain_of_ten_thousand_links_given_roughly_closes() {
+fn a_chain_of_two_thousand_links_given_roughly_closes_in_few_steps() {
     let mut builder = Builder::new("chain");
     let mut last = WORLD;
-    for i in 0..10_000 {
+    for i in 0..2_000 {
         let x = f64::from(i);
         let body = block(&mut builder, &format!("b{i}"), v(x + 0.5, 0.0, 0.0));
         hinge(&mut builder, &format!("h{i}"), [last, body], v(x, 0.0, 0.0), Vec3::y());
@@ -388,11 +391,120 @@ fn a_chain_of_ten_thousand_links_given_roughly_closes() {
     }
     let model = builder.finish();
     let state = disturbed(&model, 1e-3, 3);
-    let begin = std::time::Instant::now();
     let report = assemble_from(&model, &state, &AssembleOptions::default());
-    let time = begin.elapsed();
     assert_eq!(report.outcome, Outcome::Closed);
-    assert!(time.as_secs_f64() < 60.0, "{time:?}");
+    assert!(worst(&report) < 1e-11 && worst_rate(&report) < 1e-11);
+    assert!(report.iterations <= 40, "{} iterations", report.iterations);
+}
+
+/// A model from a file.
+fn load(text: &str) -> Model {
+    let options = LoadOptions { allow_open: true, ..LoadOptions::default() };
+    load_text("test.toml", text, &options).expect("a good model").model
+}
+
+fn bead(position: &str, equations: &[&str]) -> Model {
+    let mut text = format!("[[point]]\nname = \"P\"\nmass = 1\nposition = {position}\n");
+    for (i, equation) in equations.iter().enumerate() {
+        let _ = writeln!(text, "[[constraint]]\nname = \"e{i}\"\nequation = \"{equation}\"");
+    }
+    load(&text)
+}
+
+#[test]
+fn a_bead_comes_to_its_curve_whatever_the_unit_of_the_equation() {
+    for factor in ["1", "1e6", "1e-6"] {
+        let equation = format!("{factor}*(P.x^2 + P.y^2 - 1) = 0");
+        let report = run(&bead("[3, 4, 2]", &[&equation, "P.z = 2"]));
+        assert_eq!(report.outcome, Outcome::Closed, "{factor}");
+        let gap = (report.state.s[1] - v(0.6, 0.8, 2.0)).norm();
+        // The tolerance 1e-9 is in the equation's unit.
+        assert!(gap < if factor == "1e-6" { 1e-3 } else { 1e-9 }, "{factor}: {gap}");
+    }
+}
+
+#[test]
+fn two_circles_without_common_point_contradict_each_other() {
+    let report = run(&bead("[1.5, 0, 0]", &["P.x^2 + P.y^2 = 1", "P.x^2 + P.y^2 = 4"]));
+    let failure = failure(&report);
+    assert_eq!(failure.element, "e1");
+    assert_eq!(failure.kind, FailureKind::Contradicting { with: vec!["e0".to_owned()] });
+}
+
+#[test]
+fn two_circles_side_by_side_that_do_not_meet_are_not_closable() {
+    let report = run(&bead("[1.5, 0.1, 0]", &["P.x^2 + P.y^2 = 1", "(P.x - 3)^2 + P.y^2 = 1"]));
+    assert_eq!(failure(&report).kind, FailureKind::NotClosable);
+}
+
+#[test]
+fn an_equation_without_value_is_named() {
+    let mut model = bead("[1, 0, 0]", &["sqrt(P.x) = 2", "P.y = 1"]);
+    model.start.s[1].x = -1.0;
+    let report = run(&model);
+    let failure = failure(&report);
+    assert_eq!((failure.element.as_str(), &failure.kind), ("e0", &FailureKind::Undefined));
+    assert_eq!(failure.to_string(), "`e0` has no value at this posture");
+}
+
+#[test]
+fn a_bead_at_the_centre_of_its_circle_leaves_it_some_way() {
+    // No direction is nearer than another and the gradient vanishes.
+    let report = run(&bead("[0, 0, 0]", &["P.x^2 + P.y^2 = 1", "P.z = 0"]));
+    assert_eq!(report.outcome, Outcome::Closed);
+    assert!((report.moved[0].distance - 1.0).abs() < 1e-9);
+    assert!(report.notes[0].contains("several ways"), "{:?}", report.notes);
+}
+
+#[test]
+fn a_driven_crank_gets_the_velocity_of_its_motion() {
+    let model = load(
+        r#"
+        [[body]]
+        name = "crank"
+        mass = 1
+        inertia = [0.1, 0.1, 0.1]
+        position = [0.5, 0, 0]
+        [[joint]]
+        name = "pivot"
+        type = "hinge"
+        between = ["world", "crank"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        motion = { angle = "0.3 + 2*sin(t)" }
+        "#,
+    );
+    let report = run(&model);
+    assert_eq!(report.outcome, Outcome::Closed);
+    let angle = report.state.rot[1].scaled_axis();
+    assert!((angle - v(0.0, 0.3, 0.0)).norm() < 1e-9);
+    assert!((report.state.omega[1] - v(0.0, 2.0, 0.0)).norm() < 1e-9);
+    let speed = report.state.omega[1].cross(&report.state.s[1]);
+    assert!((report.state.s_dot[1] - speed).norm() < 1e-9);
+}
+
+#[test]
+fn a_joint_assembled_beyond_its_end_stop_is_noted() {
+    let model = load(
+        r#"
+        [[body]]
+        name = "arm"
+        mass = 1
+        inertia = [0.1, 0.1, 0.1]
+        position = [0.5, 0, 0]
+        [[joint]]
+        name = "pivot"
+        type = "hinge"
+        between = ["world", "arm"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        limits = { min = -0.1, max = 0.1 }
+        motion = { angle = "0.5" }
+        "#,
+    );
+    let report = run(&model);
+    assert_eq!(report.outcome, Outcome::Closed);
+    assert_eq!(report.notes, ["`pivot` is at 0.500000, beyond its end stop at 0.100000"]);
 }
 
 proptest! {
@@ -410,6 +522,53 @@ proptest! {
         let second = assemble_from(&model, &first.state, &options);
         prop_assert_eq!(&second.state, &first.state);
         prop_assert!(second.moved.is_empty() && second.pushed.is_empty());
+    }
+
+    #[test]
+    fn success_means_that_every_error_is_within_tolerance(
+        n in 2_usize..8, extra in 1_usize..5, gap in 0.0..0.6, seed in 0_u64..1_000_000
+    ) {
+        let model = random_loops(n, extra, gap, numbers(seed));
+        let report = run(&model);
+        let closed = report.residuals.iter().all(|r| {
+            r.after <= model.run.tolerance && r.velocity_after <= model.run.velocity_tolerance
+        });
+        prop_assert_eq!(report.outcome == Outcome::Closed, closed, "{:?}", report);
+        prop_assert!(report.state.s.iter().all(|s| s.iter().all(|x| x.is_finite())));
+        let again = run(&model);
+        prop_assert_eq!(format!("{report:?}"), format!("{again:?}"));
+        let checked = check(&model, &CheckOptions::default());
+        prop_assert!(checked.rank <= checked.coordinates.min(checked.constraints));
+        prop_assert_eq!(checked.rank + checked.redundant.len(), checked.constraints);
+    }
+
+    #[test]
+    fn a_twin_of_a_joint_at_another_place_contradicts_it(
+        n in 1_usize..8, which in 0_usize..3, shift in 0.01..0.3, seed in 0_u64..1_000_000
+    ) {
+        let mut number = numbers(seed);
+        let tree = random_tree(n, &mut number);
+        let mut builder = Builder::new("twins");
+        for (i, body) in tree.bodies.iter().enumerate().skip(1) {
+            let mut def = BodyDef::new(&body.name, body.mass, Mat3::from_diagonal(&body.inertia));
+            def.position = tree.start.s[i];
+            def.rotation = tree.start.rot[i];
+            builder.body(&def);
+        }
+        for joint in &tree.joints[..n - 1] {
+            builder.joint(&joint.name, joint.bodies, joint.kind.clone(), None);
+        }
+        let bodies = tree.joints[n - 1].bodies;
+        let mut vector = || Vec3::from_fn(|_, _| 2.0 * number() - 1.0);
+        let [a, b] = builder.joint_frames(bodies, &vector(), &(vector() + v(0.0, 0.0, 1e-3)));
+        builder.joint("first", bodies, any_joint(which, &a, &b), None);
+        let origin = b.origin + vector().normalize() * shift;
+        builder.joint("twin", bodies, any_joint(which, &a, &JointFrame { origin, ..b }), None);
+        let report = run(&builder.finish());
+        let failure = failure(&report);
+        prop_assert_eq!(&failure.element, "twin");
+        let with = vec!["first".to_owned()];
+        prop_assert_eq!(&failure.kind, &FailureKind::Contradicting { with });
     }
 
     #[test]

@@ -4,8 +4,12 @@ mod mechanisms;
 
 use gelenk_model::check::RedundantRow;
 use gelenk_model::math::{Mat3, Vec3};
-use gelenk_model::{BodyDef, Builder, CheckOptions, CheckReport, Model, check};
+use gelenk_model::{
+    BodyDef, Builder, CheckOptions, CheckReport, Instant, LoadOptions, Model, Pose, Twist, check,
+    load_text,
+};
 use mechanisms::*;
+use nalgebra::DMatrix;
 use proptest::prelude::*;
 
 fn report(model: &Model) -> CheckReport {
@@ -366,6 +370,170 @@ fn an_empty_model_has_nothing_to_count() {
     assert!(report.warnings.is_empty());
 }
 
+/// A model from a file.
+fn load(text: &str) -> Model {
+    let options = LoadOptions { allow_open: true, ..LoadOptions::default() };
+    load_text("test.toml", text, &options).expect("a good model").model
+}
+
+#[test]
+fn a_bead_at_the_crossing_of_a_figure_eight_is_at_a_singular_position() {
+    let file = |x: &str| {
+        format!(
+            r#"
+            [[point]]
+            name = "P"
+            mass = 1
+            position = [{x}, "{x}*sqrt(1 - {x}^2)", 0]
+            [[constraint]]
+            name = "eight"
+            equation = "P.y^2 = P.x^2*(1 - P.x^2)"
+            [[constraint]]
+            name = "plane"
+            equation = "P.z = 0"
+            "#
+        )
+    };
+    let crossing = report(&load(&file("0")));
+    assert_eq!(counts(&crossing), [2, 3, 2, 1]);
+    assert!(crossing.singular && !crossing.redundant[0].always);
+    assert_eq!(crossing.redundant[0].row, "constraint `eight`");
+    assert!(crossing.warnings.iter().any(|w| w.contains("derivative vanishes")));
+    let elsewhere = report(&load(&file("0.5")));
+    assert_eq!(counts(&elsewhere), [1, 3, 2, 2]);
+    assert!(!elsewhere.singular);
+}
+
+#[test]
+fn a_driven_crank_has_no_freedom_but_is_not_immovable() {
+    let crank = |angle: &str| {
+        load(&format!(
+            r#"
+            [[body]]
+            name = "crank"
+            mass = 1
+            inertia = [0.1, 0.1, 0.1]
+            position = [0.5, 0, 0]
+            [[joint]]
+            name = "pivot"
+            type = "hinge"
+            between = ["world", "crank"]
+            point = [0, 0, 0]
+            axis = [0, 1, 0]
+            motion = {{ angle = "{angle}" }}
+            "#
+        ))
+    };
+    let driven = report(&crank("sin(t)"));
+    assert_eq!(counts(&driven), [0, 6, 6, 6]);
+    assert!(driven.immovable.is_empty());
+    // It starts at rest, but the motion begins at 1 rad/s.
+    assert_eq!(driven.inconsistencies.len(), 1);
+    assert!((driven.inconsistencies[0].velocity_error - 1.0).abs() < 1e-12);
+    let held = report(&crank("0"));
+    assert_eq!(held.immovable, ["crank"]);
+}
+
+#[test]
+fn gears_take_one_freedom_each_and_a_second_pair_is_redundant() {
+    let wheels = |gears: &str| {
+        let wheel = |name: &str, x: i32| {
+            format!(
+                r#"
+                [[body]]
+                name = "{name}"
+                mass = 1
+                inertia = [0.1, 0.1, 0.1]
+                position = [{x}, 0, 0]
+                [[joint]]
+                name = "{name}_axle"
+                type = "hinge"
+                between = ["world", "{name}"]
+                point = [{x}, 0, 0]
+                axis = [0, 0, 1]
+                "#
+            )
+        };
+        load(&format!("{}{}{gears}", wheel("a", 0), wheel("b", 2)))
+    };
+    let gear = |name: &str, ratio: f64| {
+        format!(
+            r#"
+            [[gear]]
+            name = "{name}"
+            joints = ["a_axle", "b_axle"]
+            ratio = {ratio}
+            "#
+        )
+    };
+    let one = report(&wheels(&gear("g", -2.0)));
+    assert_eq!(counts(&one), [1, 12, 11, 11]);
+    // A gear runs beside joints: no loop of its own.
+    assert_eq!((one.loops, one.components.len()), (0, 1));
+    let same = report(&wheels(&format!("{}{}", gear("g", -2.0), gear("h", -2.0))));
+    assert_eq!(elements(&same.redundant), ["h"]);
+    assert_eq!(same.redundant[0].depends_on, ["g"]);
+    let jammed = report(&wheels(&format!("{}{}", gear("g", -2.0), gear("h", -3.0))));
+    assert_eq!(counts(&jammed), [0, 12, 12, 12]);
+    assert_eq!(jammed.immovable, ["a", "b"]);
+}
+
+#[test]
+fn every_model_of_the_gallery_has_the_freedoms_it_should() {
+    let scenes = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenes/models");
+    for (name, dof, redundant, singular) in [
+        ("pendulum", 2, 0, false),
+        ("double-pendulum", 2, 0, false),
+        ("four-bar", 1, 3, false),
+        ("eight-loop", 13, 0, false),
+        ("eight-loop-flat", 14, 1, true),
+        ("cuboid", 6, 10, false),
+        ("free-body", 6, 0, false),
+        ("heavy-top", 3, 0, false),
+    ] {
+        let text = std::fs::read_to_string(format!("{scenes}/{name}.toml")).expect("a scene");
+        let report = report(&load(&text));
+        assert_eq!(report.degrees_of_freedom, dof, "{name}");
+        assert_eq!(report.redundant.len(), redundant, "{name}");
+        assert_eq!(report.singular, singular, "{name}");
+    }
+}
+
+/// The rank by singular values of the whole matrix, rows of length 1, columns weighted by inverse roots of inertias.
+fn rank_by_singular_values(model: &Model) -> usize {
+    let n = model.n_bodies();
+    let mut poses = vec![Pose::identity(); n];
+    model.start.write_poses(&mut poses);
+    let twists = vec![Twist::zero(); n];
+    let coordinates = &model.start.coordinate;
+    let at = Instant { t: 0.0, poses: &poses, twists: &twists, coordinates };
+    let mut full = DMatrix::<f64>::zeros(model.n_rows(), 6 * n);
+    for block in &model.rows {
+        let width = 6 * block.bodies.len();
+        let mut jac = vec![0.0; block.n_rows * width];
+        block.jacobian(model, &at, &mut model.work(), &mut jac);
+        for i in 0..block.n_rows {
+            for (slot, id) in block.bodies.iter().enumerate() {
+                let body = &model.bodies[id.index()];
+                let row = &jac[i * width + 6 * slot..i * width + 6 * (slot + 1)];
+                let turn = poses[id.index()].rot.transpose() * v(row[3], row[4], row[5]);
+                for k in 0..3 {
+                    let column = 6 * id.index() + k;
+                    full[(block.first_row + i, column)] += row[k] * body.mass_inv.sqrt();
+                    full[(block.first_row + i, column + 3)] += turn[k] * body.inertia_inv[k].sqrt();
+                }
+            }
+        }
+    }
+    for mut row in full.row_iter_mut() {
+        let norm = row.norm();
+        if norm > 1e-12 {
+            row /= norm;
+        }
+    }
+    full.svd(false, false).rank(1e-9)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -377,6 +545,17 @@ proptest! {
         prop_assert_eq!(counts(&report), [6 * n - rows, 6 * n, rows, rows]);
         prop_assert!(report.redundant.is_empty());
         prop_assert_eq!(report.loops, 0);
+    }
+
+    #[test]
+    fn the_rank_of_random_loops_is_that_of_singular_values(
+        n in 1_usize..10, extra in 1_usize..8, seed in 0_u64..1_000_000
+    ) {
+        let model = random_loops(n, extra, 0.0, numbers(seed));
+        let report = report(&model);
+        prop_assert_eq!(report.rank, rank_by_singular_values(&model));
+        prop_assert_eq!(report.rank + report.redundant.len(), report.constraints);
+        prop_assert_eq!(report.loops, extra);
     }
 
     #[test]

@@ -20,3 +20,5 @@ mod placement;
 mod robust;
 #[path = "language/schema.rs"]
 mod schema;
+#[path = "language/start.rs"]
+mod start;

@@ -110,12 +110,17 @@ fn to_json(model: &Model, report: &CheckReport, errors: &[String], warnings: &[S
 fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckArgs) -> String {
     let mut out = format!("{}\n", styled(BOLD, &model.name));
     let mut table = Table::new(&[Align::Right, Align::Left]);
-    table.row([report.coordinates.to_string(), "velocities of free bodies".to_owned()]);
-    table.row([report.constraints.to_string(), "conditions".to_owned()]);
-    table.row([report.rank.to_string(), "of them independent (rank)".to_owned()]);
-    table.styled(BOLD, [report.degrees_of_freedom.to_string(), "degrees of freedom".to_owned()]);
-    table.row([report.loops.to_string(), "loops".to_owned()]);
-    table.row([report.components.len().to_string(), "parts that move on their own".to_owned()]);
+    let line = |n: usize, one: &str, many: &str| {
+        [n.to_string(), if n == 1 { one } else { many }.to_owned()]
+    };
+    table.row(line(report.coordinates, "velocity of a free body", "velocities of free bodies"));
+    table.row(line(report.constraints, "condition", "conditions"));
+    table.row(line(report.rank, "of them independent (rank)", "of them independent (rank)"));
+    let freedom = report.degrees_of_freedom;
+    table.styled(BOLD, line(freedom, "degree of freedom", "degrees of freedom"));
+    table.row(line(report.loops, "loop", "loops"));
+    let parts = report.components.len();
+    table.row(line(parts, "part that moves on its own", "parts that move on their own"));
     out.push_str(&table.render(width()));
     redundant(&mut out, "Redundant", &report.redundant);
     redundant(&mut out, "Nearly redundant", &report.nearly_redundant);
@@ -124,7 +129,8 @@ fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckA
                     those of least size.";
         let _ = write!(out, "{DIM}{}{DIM:#}", wrap(note, 2, width()));
     }
-    for warning in &report.warnings {
+    // The redundant rows are listed above.
+    for warning in report.warnings.iter().filter(|warning| !warning.contains("redundant")) {
         let _ = write!(out, "\n{}: {}", styled(WARN, "warning"), wrap(warning, 0, width()));
     }
     for error in errors {

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
     }
     let options = StudyOptions { levels: args.levels, quantities: args.quantity.clone() };
     interrupt::be_graceful();
-    let mut progress = Progress::new(&model.name, 1.0, manner.quiet);
+    let mut progress = Progress::of_work(&model.name, 1.0, manner.quiet);
     let study = converge(model, &settings, &options, &mut |share| {
         progress.reached(share);
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -26,7 +26,8 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     let progress = RefCell::new(None);
     let report = verify(path, &load, &|model, settings, observer| {
         let mut progress = progress.borrow_mut();
-        let progress = progress.insert(Progress::new(&model.name, settings.duration, manner.quiet));
+        let progress =
+            progress.insert(Progress::of_run(&model.name, settings.duration, manner.quiet));
         let mut watch = Watch { observer, progress };
         let result = source::simulate(model, settings, &mut watch);
         watch.progress.clear();

@@ -409,7 +409,7 @@ mod tests {
     use gelenk_model::math::Vec3;
     use gelenk_model::{BodyId, Builder, JointKind, Model, RunSettings};
 
-    use super::{StudyOptions, converge, study_tolerance};
+    use super::{StudyError, StudyOptions, converge, plot_svg, quantity, study_tolerance};
 
     /// A point mass on a 1 m thread, released at 10 degrees.
     fn pendulum() -> Model {
@@ -448,6 +448,56 @@ mod tests {
                 let expected = f64::from(order);
                 assert!((measured - expected).abs() < margin, "{}: {measured}", quantity.name);
             }
+        }
+    }
+
+    #[test]
+    fn errors_at_the_reference_are_no_order() {
+        // At h = 0.001 and order 8 the errors are rounding.
+        let model = pendulum();
+        let mut settings = settings(0.002, 8);
+        settings.duration = 0.1;
+        let study = converge(&model, &settings, &options(), &mut |_| ControlFlow::Continue(()));
+        let study = study.unwrap();
+        assert_eq!(study.measured_order(0), None, "{:?}", study.levels);
+    }
+
+    #[test]
+    fn quantities_have_names() {
+        let model = pendulum();
+        for name in ["position", "velocity.bob", "energy"] {
+            assert_eq!(quantity(&model, name).unwrap().name, name);
+        }
+        for name in ["colour", "position.nobody", "energy.bob", ""] {
+            let error = quantity(&model, name).unwrap_err();
+            assert!(matches!(error, StudyError::UnknownQuantity { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_study_can_be_stopped_and_needs_a_step() {
+        let model = pendulum();
+        let mut seen = 0.0;
+        let stopped = converge(&model, &settings(0.01, 2), &options(), &mut |share| {
+            assert!((0.0..=1.0 + 1e-12).contains(&share));
+            seen = share;
+            if share > 0.5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(stopped, Err(StudyError::Stopped)) && seen > 0.5);
+        let mut short = settings(0.01, 2);
+        short.duration = 0.001;
+        let error = converge(&model, &short, &options(), &mut |_| ControlFlow::Continue(()));
+        assert!(matches!(error, Err(StudyError::TooShort { .. })));
+    }
+
+    #[test]
+    fn the_plot_shows_every_quantity_and_the_promised_slope() {
+        let model = pendulum();
+        let study =
+            converge(&model, &settings(0.01, 2), &options(), &mut |_| ControlFlow::Continue(()));
+        let svg = plot_svg(&model, &study.unwrap());
+        for part in ["position, m: order 2.00", "energy, J: order 2.00", "slope 2", "step, s"] {
+            assert!(svg.contains(part), "{part}");
         }
     }
 }

@@ -116,22 +116,26 @@ fn power(svg: &mut Svg, at: Point, e: i32, anchor: Anchor) {
     svg.text(at, &text, 11.0, FAINT, anchor);
 }
 
-/// A dashed line with the slope that the method promises, above the first quantity's errors.
+/// A dashed line with the slope that the method promises, below the smallest errors.
 fn guide(svg: &mut Svg, study: &Study, x_axis: &Axis, y_axis: &Axis) {
     let (Some(first), Some(last)) = (study.levels.first(), study.levels.last()) else { return };
-    let Some(&error) = first.errors.first().filter(|error| **error > 0.0) else { return };
+    let errors = first.errors.iter().copied().filter(|error| *error > 0.0);
+    let error = 0.5 * errors.fold(f64::INFINITY, f64::min);
+    if !error.is_finite() {
+        return;
+    }
     let order = f64::from(study.settings.order);
     let at = |step: f64| {
-        let value = 2.0 * error * (step / first.step).powf(order);
+        let value = error * (step / first.step).powf(order);
         [x_axis.place(step), y_axis.place(value).clamp(TOP, BOTTOM)]
     };
     // Where it would leave the picture below, it ends.
     let floor = 10_f64.powf(y_axis.low);
-    let lowest = first.step * (floor / (2.0 * error)).powf(1.0 / order);
+    let lowest = first.step * (floor / error).powf(1.0 / order);
     let end = at(last.step.max(lowest));
     svg.polyline(&[at(first.step), end], FAINT, 1.0, " stroke-dasharray=\"4 4\"");
     let text = format!("slope {}", study.settings.order);
-    svg.text([end[0] + 6.0, end[1] - 6.0], &text, 11.0, FAINT, Anchor::Start);
+    svg.text([end[0] + 8.0, end[1] + 4.0], &text, 11.0, FAINT, Anchor::Start);
 }
 
 fn series(svg: &mut Svg, study: &Study, costs: &[f64], x_axis: &Axis, y_axis: &Axis) {

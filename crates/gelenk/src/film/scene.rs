@@ -57,7 +57,7 @@ pub(crate) struct Scene {
     pub(crate) fixed: Vec<Item>,
     /// Joints between two moving bodies.
     pub(crate) rings: Vec<Vec3>,
-    /// Joints on the ground: the point, and where the body on it is (its centre of mass).
+    /// Joints, threads and springs on the ground: the point there, and a point of what is on it.
     pub(crate) supports: Vec<[Vec3; 2]>,
     /// Points that slide along something fixed.
     pub(crate) sliding: Vec<Vec3>,
@@ -168,7 +168,7 @@ impl Scene {
                 JointKind::Rope(joint) => joint.points(),
                 _ => continue,
             };
-            let ends = ends(&PointPair { bodies: joint.bodies, points }, at);
+            let ends = self.ends(&PointPair { bodies: joint.bodies, points }, model, at);
             self.items.push(Item::Thread { ends });
         }
         for block in &model.rows {
@@ -189,14 +189,28 @@ impl Scene {
         for force in &model.forces {
             match &force.kind {
                 ForceKind::Spring(spring) => {
-                    self.items.push(Item::Coil { ends: ends(&spring.ends, at) });
+                    let ends = self.ends(&spring.ends, model, at);
+                    self.items.push(Item::Coil { ends });
                 }
                 ForceKind::Damper(damper) => {
-                    self.items.push(Item::Thread { ends: ends(&damper.ends, at) });
+                    let ends = self.ends(&damper.ends, model, at);
+                    self.items.push(Item::Thread { ends });
                 }
                 _ => {}
             }
         }
+    }
+
+    /// The two ends of a force element or massless rod; one on the ground gets a support.
+    fn ends(&mut self, pair: &PointPair, model: &Model, at: &Instant<'_>) -> [Vec3; 2] {
+        let bodies = pair.bodies.map(BodyId::index);
+        let ends = [0, 1].map(|side| at.poses[bodies[side]].point(&pair.points[side]));
+        match bodies.map(|body| model.bodies[body].fixed) {
+            [true, false] => self.supports.push(ends),
+            [false, true] => self.supports.push([ends[1], ends[0]]),
+            _ => {}
+        }
+        ends
     }
 
     /// Markers have paths. Where nothing has one, the joints between moving bodies do.
@@ -215,11 +229,6 @@ fn rgb(parts: [f64; 3]) -> Color {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
     let [r, g, b] = parts.map(|part| (255.0 * part.clamp(0.0, 1.0)).round() as u8);
     Color(r, g, b)
-}
-
-/// The two ends of a force element or massless rod.
-fn ends(pair: &PointPair, at: &Instant<'_>) -> [Vec3; 2] {
-    [0, 1].map(|side| at.poses[pair.bodies[side].index()].point(&pair.points[side]))
 }
 
 /// A body without shapes: bars between its joints, or from its only joint to its centre of mass.

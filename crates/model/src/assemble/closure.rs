@@ -11,8 +11,9 @@ const FIRST_DAMPING: f64 = 1e-4;
 const MOST_DAMPING: f64 = 1e4;
 /// The largest turn of a body in one step, rad.
 const LARGEST_TURN: f64 = 0.5;
-/// Steps in a row that may gain next to nothing.
+/// Steps in a row that may gain less than this share.
 const MOST_SLOW: usize = 8;
+const SLOW: f64 = 1e-6;
 /// A step that promises less than this share of the error is none.
 const STATIONARY: f64 = 1e-13;
 
@@ -61,7 +62,7 @@ impl Closing {
             && result.cost > 0.0
             && result.cost.is_finite()
         {
-            if self.is_closed(&c) && !falling {
+            if self.is_closed(&c) && (!falling || self.is_well_closed(&c)) {
                 break;
             }
             result.iterations += 1;
@@ -73,7 +74,7 @@ impl Closing {
                 c = new_c;
                 let new_cost = cost_of(&c, &scales);
                 falling = new_cost < 0.25 * result.cost;
-                slow = if new_cost > (1.0 - 1e-9) * result.cost { slow + 1 } else { 0 };
+                slow = if new_cost > (1.0 - SLOW) * result.cost { slow + 1 } else { 0 };
                 result.cost = new_cost;
                 damping = if whole { (0.1 * damping).max(LEAST_DAMPING) } else { damping };
             } else {
@@ -114,6 +115,11 @@ impl Closing {
     /// Whether every error is within its tolerance; false for what is not a number.
     pub(crate) fn is_closed(&self, c: &[f64]) -> bool {
         c.iter().zip(&self.tolerances).all(|(c, tolerance)| c.abs() <= *tolerance)
+    }
+
+    /// Whether every error is so far below its tolerance that another step is not worth it.
+    fn is_well_closed(&self, c: &[f64]) -> bool {
+        c.iter().zip(&self.tolerances).all(|(c, tolerance)| c.abs() <= 1e-3 * tolerance)
     }
 
     /// Moves along x as far as it lowers the cost; the new errors and whether the step was whole.

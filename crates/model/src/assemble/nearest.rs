@@ -7,18 +7,21 @@ use crate::linear::{Places, Posture, damped_least_squares};
 const WEIGHT: f64 = 1e-7;
 /// Most steps, and the share of the squared distance below which a gain is not worth one.
 const MAX_STEPS: usize = 20;
-const GAIN: f64 = 1e-6;
+const GAIN: f64 = 1e-4;
 
-/// Slides a closed posture along its freedom towards `start`, keeping it closed; returns the steps done.
+/// Slides a closed posture along its freedom towards `start`, keeping it closed; returns the Gauss-Newton steps done.
 ///
 /// Minimizes D = Σ m |Δs|² + Δφ·J Δφ, Δφ the rotation vector from start to now, by Gauss-Newton steps
 /// min |A x + C|² + δ² |x + d|², d = M^½ (Δs, Δφ), each followed by closing. A step that does not shorten D is undone.
 pub(crate) fn approach(closing: &Closing, posture: &mut Posture<'_>, start: &Places) -> usize {
     let mut d = displacement(closing, posture, start);
     let mut distance = square(&d);
-    let mut steps = 0;
-    while steps < MAX_STEPS && distance > 0.0 {
-        steps += 1;
+    let mut iterations = 0;
+    for _ in 0..MAX_STEPS {
+        if distance == 0.0 {
+            break;
+        }
+        iterations += 1;
         let c = closing.part.errors(posture);
         let mut matrix = closing.part.matrix(posture).matrix;
         let scales: Vec<f64> =
@@ -34,10 +37,11 @@ pub(crate) fn approach(closing: &Closing, posture: &mut Posture<'_>, start: &Pla
         let mut gain = 0.0;
         for share in [1.0, 0.25] {
             closing.part.displace(posture, &movements, share);
-            let closed = closing.close(posture).closed;
+            let closure = closing.close(posture);
+            iterations += closure.iterations;
             let new_d = displacement(closing, posture, start);
             let new_distance = square(&new_d);
-            if closed && new_distance < distance {
+            if closure.closed && new_distance < distance {
                 gain = (distance - new_distance) / distance;
                 (d, distance) = (new_d, new_distance);
                 break;
@@ -48,7 +52,7 @@ pub(crate) fn approach(closing: &Closing, posture: &mut Posture<'_>, start: &Pla
             break;
         }
     }
-    steps
+    iterations
 }
 
 /// M^½ (Δs, Δφ) from `start` to the posture.

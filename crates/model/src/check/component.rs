@@ -73,6 +73,8 @@ impl<'m> ComponentCheck<'m> {
         }
         let dead = here.dead.iter().map(|&row| self.label(row));
         warnings.extend(dead.map(|row| format!("{row}: acts only on directions without inertia")));
+        let flat = here.flat.iter().map(|&row| self.label(row));
+        warnings.extend(flat.map(|row| format!("{row}: its derivative vanishes at the start")));
         let (redundant, nearby_rank) = self.redundant(posture, &here);
         let nearly_redundant = self.nearly_redundant(posture, &here);
         let degrees_of_freedom = coordinates - here.n_independent;

@@ -284,7 +284,10 @@ impl<'a> Elimination<'a> {
             front.sources = self.rows.iter().map(|row| row.1).collect();
         }
         let handed = self.entries.chunks(width.max(1)).skip(front.rank).take(leads.len());
-        let entries = handed.flat_map(|row| &row[n_own..]).copied().collect();
+        let mut entries = Vec::with_capacity(leads.len() * (width - n_own));
+        for row in handed {
+            entries.extend_from_slice(&row[n_own..]);
+        }
         self.handed.push(Handed { leads, entries });
         front
     }

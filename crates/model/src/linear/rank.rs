@@ -21,6 +21,8 @@ pub(crate) struct Rank {
     pub(crate) undefined: Vec<usize>,
     /// Rows that move no inertia.
     pub(crate) dead: Vec<usize>,
+    /// Rows whose Jacobian vanishes: equations at a point where their curve crosses itself.
+    pub(crate) flat: Vec<usize>,
     /// Rows of ropes that hang loose.
     pub(crate) slack: Vec<usize>,
 }
@@ -37,6 +39,9 @@ impl Rank {
     }
 }
 
+/// |J| up to this is none at all.
+const FLAT: f64 = 1e-12;
+
 /// Rank of D J M^-½, rows scaled to length 1; pivots up to `tolerance` count as zero.
 ///
 /// A row is without inertia when its weighted length is at most `tolerance` times what it would be if no direction
@@ -46,7 +51,8 @@ pub(crate) fn rank(part: &Part, plan: &Plan, posture: &mut Posture<'_>, toleranc
     let mut matrix = rows.matrix;
     let norms = matrix.row_norms();
     let mut scales = vec![0.0; norms.len()];
-    let (mut undefined, mut dead, mut slack) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut undefined, mut dead, mut flat) = (Vec::new(), Vec::new(), Vec::new());
+    let mut slack = Vec::new();
     for b in &part.blocks {
         if posture.slack(b.block) {
             slack.extend(b.first_row..b.first_row + b.rows.len());
@@ -58,6 +64,8 @@ pub(crate) fn rank(part: &Part, plan: &Plan, posture: &mut Posture<'_>, toleranc
         }
         if !norm.is_finite() || !rows.ceilings[i].is_finite() {
             undefined.push(i);
+        } else if rows.lengths[i] <= FLAT {
+            flat.push(i);
         } else if norm <= tolerance * rows.ceilings[i] {
             dead.push(i);
         } else {
@@ -80,6 +88,7 @@ pub(crate) fn rank(part: &Part, plan: &Plan, posture: &mut Posture<'_>, toleranc
         scales,
         undefined,
         dead,
+        flat,
         slack,
     }
 }

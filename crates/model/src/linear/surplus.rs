@@ -19,9 +19,9 @@ const SMALLEST_TERM: f64 = 1e-6;
 
 /// The rows that depend on earlier ones, ascending; `order` gives each row's place in the order, all different.
 ///
-/// A row depends on earlier rows exactly when some y with yᵀ A = 0 has its last entry there. So the orthonormal null
-/// vectors are brought into echelon form from the last row on, by reflections among those that end there. A row whose
-/// entries are at most `threshold` takes no part: factors above its inverse are not trusted.
+/// A row depends on earlier rows exactly when some y with yᵀ A = 0 has its last entry there. So the null vectors are
+/// brought into echelon form from the last row on, by elimination among those that end there. An entry of at most
+/// `threshold` relative to the largest of its vector takes no part: factors above its inverse are not trusted.
 pub(crate) fn surplus_rows(
     vectors: &[NullVector],
     n_rows: usize,
@@ -79,17 +79,18 @@ impl Echelon {
         Echelon { vectors, ending_at, pivots: Vec::new(), sum: vec![0.0; n_places] }
     }
 
-    /// From the last place on: of the vectors that end there, one keeps its entry and is done.
+    /// From the last place on: of the vectors that end there, one keeps its entry and is done; the others are freed of it.
     fn reduce(&mut self, threshold: f64) {
         for place in (0..self.ending_at.len()).rev() {
-            let mut here = std::mem::take(&mut self.ending_at[place]);
-            let last = |k: &usize| self.vectors[*k].last().map_or(0.0, |entry| entry.1);
-            let length = here.iter().map(|k| last(k).powi(2)).sum::<f64>().sqrt();
-            if length > threshold {
-                self.reflect(&here);
-                self.pivots.push((place, here.remove(0)));
+            let here = std::mem::take(&mut self.ending_at[place]);
+            let pivot = self.pivot(&here, threshold);
+            if let Some(pivot) = pivot {
+                self.pivots.push((place, pivot));
             }
-            for k in here {
+            for k in here.into_iter().filter(|&k| Some(k) != pivot) {
+                if let Some(pivot) = pivot {
+                    self.subtract(k, pivot);
+                }
                 let vector = &mut self.vectors[k];
                 while vector.last().is_some_and(|&(at, y)| at == place || y.abs() <= NOISE) {
                     vector.pop();
@@ -101,50 +102,52 @@ impl Echelon {
         }
     }
 
-    /// Reflects vectors that end at the same place among each other so that only the first keeps its last entry.
-    fn reflect(&mut self, here: &[usize]) {
-        let mut u: Vec<f64> =
-            here.iter().map(|&k| self.vectors[k].last().map_or(0.0, |entry| entry.1)).collect();
-        let below: f64 = u[1..].iter().map(|u| u * u).sum();
-        if below == 0.0 {
-            return;
-        }
-        let head = u[0];
-        let length = (head * head + below).sqrt();
-        let target = if head > 0.0 { -length } else { length };
-        u[0] = head - target;
-        let beta = 2.0 / (u[0] * u[0] + below);
+    /// Of vectors that end at the same place, the shortest of those whose last entry is at least a tenth of the largest;
+    /// `None` if no last entry exceeds the threshold relative to its vector.
+    fn pivot(&self, here: &[usize], threshold: f64) -> Option<usize> {
+        let share = |k: usize| {
+            let largest = self.vectors[k].iter().fold(0.0_f64, |m, (_, y)| m.max(y.abs()));
+            self.vectors[k].last().map_or(0.0, |entry| entry.1.abs()) / largest
+        };
+        let shares: Vec<f64> = here.iter().map(|&k| share(k)).collect();
+        let largest = shares.iter().copied().fold(threshold, f64::max);
+        let fit = here.iter().zip(&shares).filter(|(_, share)| **share >= 0.1 * largest);
+        let fit = fit.filter(|(_, share)| **share > threshold);
+        fit.map(|(&k, _)| k).min_by_key(|&k| self.vectors[k].len())
+    }
 
-        let mut places: Vec<usize> = Vec::new();
-        for (&k, u) in here.iter().zip(&u) {
-            for &(at, y) in &self.vectors[k] {
-                places.push(at);
-                self.sum[at] += u * y;
+    /// Subtracts from vector k the multiple of vector `pivot` that takes its last entry away.
+    fn subtract(&mut self, k: usize, pivot: usize) {
+        let last = |vector: &NullVector| vector.last().map_or(1.0, |entry| entry.1);
+        let factor = last(&self.vectors[k]) / last(&self.vectors[pivot]);
+        let old = std::mem::take(&mut self.vectors[k]);
+        let other = &self.vectors[pivot];
+        let mut new = Vec::with_capacity(old.len() + other.len());
+        let (mut i, mut j) = (0, 0);
+        while i < old.len() || j < other.len() {
+            let (a, b) =
+                (old.get(i).map_or(usize::MAX, |e| e.0), other.get(j).map_or(usize::MAX, |e| e.0));
+            let at = a.min(b);
+            let mut y = 0.0;
+            if a == at {
+                y += old[i].1;
+                i += 1;
+            }
+            if b == at {
+                y -= factor * other[j].1;
+                j += 1;
+            }
+            if y.abs() > NOISE {
+                new.push((at, y));
             }
         }
-        places.sort_unstable();
-        places.dedup();
-        for (&k, u) in here.iter().zip(&u) {
-            let old = std::mem::take(&mut self.vectors[k]);
-            let mut old = old.into_iter().peekable();
-            let mut new = Vec::with_capacity(places.len());
-            for &at in &places {
-                let y = old.next_if(|entry| entry.0 == at).map_or(0.0, |entry| entry.1);
-                let y = y - beta * u * self.sum[at];
-                if y.abs() > NOISE {
-                    new.push((at, y));
-                }
-            }
-            self.vectors[k] = new;
-        }
-        for at in places {
-            self.sum[at] = 0.0;
-        }
+        self.vectors[k] = new;
     }
 
     /// Frees each vector of entries at the pivots of others, so that only rows that are not surplus remain.
     fn clear_pivots(&mut self) {
         let mut pivot_at = vec![None; self.sum.len()];
+        let mut seen = vec![false; self.sum.len()];
         for &(place, k) in self.pivots.iter().rev() {
             // All pivots before this place are known and their vectors free of pivots.
             let mut vector = std::mem::take(&mut self.vectors[k]);
@@ -152,6 +155,7 @@ impl Echelon {
                 let mut places: Vec<usize> = Vec::new();
                 for &(at, y) in &vector {
                     places.push(at);
+                    seen[at] = true;
                     self.sum[at] += y;
                 }
                 for &(at, y) in &vector {
@@ -159,15 +163,18 @@ impl Echelon {
                     let other: &NullVector = &self.vectors[other];
                     let factor = y / other.last().map_or(1.0, |entry| entry.1);
                     for &(at, y) in other {
-                        places.push(at);
+                        if !seen[at] {
+                            places.push(at);
+                            seen[at] = true;
+                        }
                         self.sum[at] -= factor * y;
                     }
                 }
                 places.sort_unstable();
-                places.dedup();
                 vector.clear();
                 for at in places {
                     let y = std::mem::take(&mut self.sum[at]);
+                    seen[at] = false;
                     if pivot_at[at].is_none() && y.abs() > NOISE {
                         vector.push((at, y));
                     }

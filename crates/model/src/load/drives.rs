@@ -1,4 +1,4 @@
-//! What acts along joint coordinates: springs, dampers, drives, motors, motions, end stops.
+//! What acts along joint coordinates: springs, dampers, drives, motors, motions.
 
 use gelenk_expr::Expr;
 
@@ -7,11 +7,11 @@ use super::expand::{Element, Flat};
 use super::joints::OPEN_JOINT;
 use crate::description::ForceValues;
 use crate::force::{ForceKind, JointAxis, JointDamper, JointSpring, Motor, Servo};
-use crate::joint::{Coordinate, CoordinateKind, JointId, JointProperties, Limit};
+use crate::joint::{Coordinate, CoordinateKind, JointId};
 use crate::rows::CoordinateTie;
 use crate::signal::{TimeFunction, Value, Work};
 use crate::source::Span;
-use crate::spec::tables::{DriveSpec, JointSpec, LimitSpec, MotionSpec, MotorSpec};
+use crate::spec::tables::{DriveSpec, JointSpec, MotionSpec, MotorSpec};
 use crate::spec::{Scalar, Text, did_you_mean};
 
 impl<'a> Context<'a> {
@@ -34,7 +34,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn coordinates(&self, id: JointId) -> &'static [Coordinate] {
+    pub(crate) fn coordinates(&self, id: JointId) -> &'static [Coordinate] {
         self.builder.model().joints[id.index()].kind.equations().coordinates()
     }
 
@@ -45,7 +45,7 @@ impl<'a> Context<'a> {
     }
 
     /// The coordinates that a plain `damping` or `stiffness` means: the only one, or all if they are of one kind.
-    fn plain_coordinates(
+    pub(crate) fn plain_coordinates(
         &mut self,
         site: &Site<'_>,
         span: Span,
@@ -418,91 +418,6 @@ impl<'a> Context<'a> {
             return None;
         }
         Some(TimeFunction::Tape(tape))
-    }
-
-    fn joint_properties(&mut self, joint: &Element<'a, JointSpec>, id: JointId) {
-        let spec = joint.spec;
-        let mut properties = JointProperties::default();
-        for limit in &spec.limits.0 {
-            properties.limits.extend(self.limit(joint, id, limit));
-        }
-        if let Some(friction) = &spec.friction {
-            let site = joint.site("friction");
-            let range = self.plain_coordinates(&site, friction.span, id);
-            let value = self.not_negative(&site, friction);
-            if let (Some(range), Some(value)) = (range, value) {
-                let mut list = vec![0.0; self.coordinates(id).len()];
-                list[range].fill(value);
-                properties.friction = list;
-            }
-        }
-        let strength = |context: &mut Self, what, scalar: &Option<Scalar>| {
-            let scalar = scalar.as_ref()?;
-            context.positive(&joint.site(what), scalar)
-        };
-        properties.break_force = strength(self, "break_force", &spec.break_force);
-        properties.break_torque = strength(self, "break_torque", &spec.break_torque);
-        if properties != JointProperties::default() {
-            let message = "limits, friction and strength of joints are not simulated yet";
-            let help = "the run goes on without them";
-            self.warn("not-simulated", &joint.site("joint"), spec.span, message, help);
-            self.builder.joint_properties(id, properties);
-        }
-    }
-
-    fn limit(
-        &mut self,
-        joint: &Element<'a, JointSpec>,
-        id: JointId,
-        spec: &LimitSpec,
-    ) -> Option<Limit> {
-        let site = joint.site("limits");
-        let degrees = spec.min_deg.is_some() || spec.max_deg.is_some();
-        let kind = degrees.then_some(CoordinateKind::Angle);
-        let which = self.which(&site, spec.span, id, spec.coordinate.as_ref(), kind);
-        let mut bound =
-            |plain: &Option<Scalar>, deg: &Option<Scalar>, default: f64| match (plain, deg) {
-                (Some(_), Some(second)) => {
-                    self.error(
-                        "place-twice",
-                        &site,
-                        second.span,
-                        "the limit is given twice",
-                        "keep one",
-                    );
-                    None
-                }
-                (Some(scalar), None) => self.number(&site, scalar),
-                (None, Some(scalar)) => self.number(&site, scalar).map(f64::to_radians),
-                (None, None) => Some(default),
-            };
-        let min = bound(&spec.min, &spec.min_deg, f64::NEG_INFINITY);
-        let max = bound(&spec.max, &spec.max_deg, f64::INFINITY);
-        let restitution = match &spec.restitution {
-            Some(scalar) => self.fraction(&joint.site("restitution"), scalar),
-            None => Some(0.0),
-        };
-        let limit = Limit { which: which?, min: min?, max: max?, restitution: restitution? };
-        if limit.min > limit.max {
-            let message = format!("min = {} is larger than max = {}", limit.min, limit.max);
-            self.error("min-above-max", &site, spec.span, message, "swap the two");
-            return None;
-        }
-        if limit.min == f64::NEG_INFINITY && limit.max == f64::INFINITY {
-            let message = "the limits are empty";
-            self.error("missing-key", &site, spec.span, message, "give `min`, `max` or both");
-            return None;
-        }
-        let start = self.start_coordinate(id, limit.which);
-        if start < limit.min - OPEN_JOINT || start > limit.max + OPEN_JOINT {
-            let message = format!(
-                "the joint starts at {start}, outside its limits from {} to {}",
-                limit.min, limit.max
-            );
-            let help = "move the bodies, set the joint's `start`, or change the limits";
-            self.error("out-of-range", &site, spec.span, message, help);
-        }
-        Some(limit)
     }
 }
 

@@ -29,6 +29,7 @@ mod shapes;
 mod sources;
 mod start;
 mod state;
+mod strength;
 
 pub use files::FileSet;
 pub use joints::OPEN_JOINT;

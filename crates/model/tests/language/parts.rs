@@ -264,6 +264,12 @@ fn faults_of_parts() {
     assert_eq!(with("part = \"p\"\nfile = \"p.toml\""), ["bad-instance", "no-folder"]);
     assert_eq!(with("part = \"p\"\nrepeat = { count = 2 }"), ["duplicate-name"]);
     assert!(with("part = \"p\"\nprefix = \"{i}_\"\nrepeat = { count = 2 }").is_empty());
+    // A connection to nothing is told where it is made, not inside the part.
+    let loose = HEXAPOD.replace("mount = \"torso\"", "mount = \"torsoo\"");
+    let faults_found = gelenk_model::load_text("h.toml", &loose, &set(&[])).unwrap_err();
+    assert_eq!(faults_found.list.len(), 1);
+    assert_eq!(faults_found.list[0].line(), 50);
+    assert_eq!(faults_found.list[0].help.as_deref(), Some("did you mean `torso`?"));
     // A fault in a part that is used twice is told once.
     let twice = "part = \"p\"\nprefix = \"a\"\nparameters = { l = -1 }\n[[instance]]\npart = \"p\"\nprefix = \"b\"\nparameters = { l = -1 }";
     assert_eq!(with(twice), ["bad-mass"]);

@@ -170,9 +170,19 @@ pub(crate) fn cuboid() -> Model {
     builder.finish()
 }
 
-/// Links and joints of a tree or with extra loops, drawn from numbers in (0, 1).
-pub(crate) fn random_tree(n: usize, mut number: impl FnMut() -> f64) -> Model {
-    let mut builder = Builder::new("tree");
+/// Bodies in a tree of joints, drawn from numbers in (0, 1).
+pub(crate) fn random_tree(n: usize, number: impl FnMut() -> f64) -> Model {
+    random_loops(n, 0, 0.0, number)
+}
+
+/// The same with `extra` joints between any two of them, open by up to `gap`.
+pub(crate) fn random_loops(
+    n: usize,
+    extra: usize,
+    gap: f64,
+    mut number: impl FnMut() -> f64,
+) -> Model {
+    let mut builder = Builder::new("random");
     let mut bodies = vec![WORLD];
     for i in 0..n {
         let mut vector = || Vec3::from_fn(|_, _| 4.0 * number() - 2.0);
@@ -180,28 +190,41 @@ pub(crate) fn random_tree(n: usize, mut number: impl FnMut() -> f64) -> Model {
         def.position = vector();
         def.rotation = Quat::from_scaled_axis(vector());
         def.center_of_mass = vector() * 0.1;
-        let axis = vector() + v(0.0, 0.0, 1e-3);
-        let point = vector();
         def.mass = 0.5 + 2.0 * number();
         def.inertia = Mat3::from_diagonal(&(v(1.0, 1.2, 1.4) * (0.1 + number())));
         let body = builder.body(&def);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "small and positive"
-        )]
-        let parent = bodies[(number() * bodies.len() as f64) as usize % bodies.len()];
-        let [a, b] = builder.joint_frames([parent, body], &point, &axis);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "small and positive"
-        )]
-        let kind = any_joint((number() * 9.0) as usize, &a, &b);
-        builder.joint(&format!("j{i}"), [parent, body], kind, None);
+        let parent = bodies[pick(number(), bodies.len())];
+        random_joint(&mut builder, &format!("j{i}"), [parent, body], 0.0, &mut number);
         bodies.push(body);
     }
+    for i in 0..extra {
+        let a = pick(number(), bodies.len());
+        let b = (a + 1 + pick(number(), n)) % bodies.len();
+        let pair = [bodies[a], bodies[b]];
+        random_joint(&mut builder, &format!("extra{i}"), pair, gap, &mut number);
+    }
     builder.finish()
+}
+
+fn random_joint(
+    builder: &mut Builder,
+    name: &str,
+    bodies: [BodyId; 2],
+    gap: f64,
+    number: &mut impl FnMut() -> f64,
+) {
+    let kind = pick(number(), 9);
+    let mut vector = || Vec3::from_fn(|_, _| 4.0 * number() - 2.0);
+    let axis = vector() + v(0.0, 0.0, 1e-3);
+    let [a, mut b] = builder.joint_frames(bodies, &vector(), &axis);
+    b.origin += vector() * (gap / 4.0);
+    b.axes = Quat::from_scaled_axis(vector() * (gap / 4.0)).to_rotation_matrix() * b.axes;
+    builder.joint(name, bodies, any_joint(kind, &a, &b), None);
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+fn pick(number: f64, n: usize) -> usize {
+    (number * n as f64) as usize % n
 }
 
 /// Pseudo-random numbers in (0, 1), the same in every run.
