@@ -53,7 +53,8 @@ impl Observer for Printer<'_> {
             let angle = sample.state.coordinate[joint.first_coordinate];
             print!("   {} {:8.2}°", joint.name, angle.to_degrees());
         }
-        println!("   energy {:9.6} J", sample.ledger.total());
+        let energy = sample.ledger;
+        println!("   energy {:7.3} J + {:8.3} J", energy.kinetic, energy.potential);
         ControlFlow::Continue(())
     }
 }

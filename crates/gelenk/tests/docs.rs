@@ -17,12 +17,9 @@ fn read(path: &str) -> String {
 /// The pages a user reads.
 fn pages() -> Vec<String> {
     let folder = std::fs::read_dir(root().join("docs")).expect("docs");
-    let names = folder.map(|entry| entry.expect("readable").file_name());
-    let names = names.map(|name| name.into_string().expect("UTF-8"));
-    let mut pages: Vec<String> = names
-        .filter(|name| Path::new(name).extension().is_some_and(|e| e == "md"))
-        .map(|name| format!("docs/{name}"))
-        .collect();
+    let files = folder.map(|entry| PathBuf::from(entry.expect("readable").file_name()));
+    let pages = files.filter(|file| file.extension().is_some_and(|extension| extension == "md"));
+    let mut pages: Vec<String> = pages.map(|file| format!("docs/{}", file.display())).collect();
     pages.sort();
     pages.push("README.md".to_owned());
     pages

@@ -34,9 +34,9 @@ const GOOD_PARTS: u32 = 4;
 /// - its corrections do not converge ([`Iterative`](crate::solver::Iterative) says when that is). Where velocities are not
 ///   corrected after each step, they are before the first halving, as a better start;
 /// - it makes or loses energy beyond 5 % of the kinetic energy (and beyond traces, and what gaps within tolerance
-///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. After 8 halvings,
-///   and where velocities are not corrected and the kinetic energy is not exact, only energy made beyond the kinetic
-///   energy itself counts. Parts of a halved step are held to 0.25 %.
+///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. Parts of a halved
+///   step are held to 0.25 %. After 8 halvings only energy made beyond the kinetic energy itself counts. Where velocities
+///   are not corrected and the kinetic energy is not exact, the limit is 10 % in any part.
 pub(crate) struct Parts<'a> {
     pub model: &'a Model,
     pub method: &'a Method,
@@ -138,12 +138,14 @@ impl Parts<'_> {
         let defect = change - report.work + report.dissipation + report.impact_loss;
         let excused = self.excused_energy(state, part);
         let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
-        let accepted = if level < ENERGY_HALVINGS && scratch.corrects_velocities(self.method, true)
-        {
+        let accepted = if level >= ENERGY_HALVINGS {
+            defect <= self.kinetic + 10.0 * excused
+        } else if scratch.corrects_velocities(self.method, true) {
             let part = if level == 0 { ENERGY_PART } else { ENERGY_PART_HALVED };
             defect.abs() <= part * (scale + excused)
         } else {
-            defect <= self.kinetic + 10.0 * excused
+            // Velocities across the joints, h/2 times the forces, blur the kinetic energy.
+            defect.abs() <= 2.0 * ENERGY_PART * scale + 10.0 * excused
         };
         if !accepted {
             state.clone_from(&scratch.saved);

@@ -315,7 +315,10 @@ impl<'a> Context<'a> {
         if allowed != Allowed::Constant {
             known.push("t");
         }
-        let help = did_you_mean(name, known.iter().copied())
+        let near = did_you_mean(name, known.iter().copied());
+        let help = self
+            .dashed(name)
+            .or(near)
             .unwrap_or_else(|| format!("declare it: [parameters] {name} = 1.0"));
         let message = format!("there is no parameter `{name}`");
         self.error("unknown-name", site, span, message, help);

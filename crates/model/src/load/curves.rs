@@ -59,6 +59,17 @@ impl<'a> Context<'a> {
         spec: &CurveSpec,
     ) -> Option<Path> {
         let site = joint.site("curve");
+        let formula_help = "remove the key; a formula is closed where its ends meet smoothly";
+        let useless = [
+            ("closed", spec.closed.is_some() && spec.formula.is_some(), "points", formula_help),
+            ("range", spec.range.is_some() && !spec.points.is_empty(), "formula", "remove the key"),
+        ];
+        for (key, given, other, help) in useless {
+            if given {
+                let message = format!("`{key}` goes with `{other}` only");
+                self.error("unused-key", &site, spec.span, message, help);
+            }
+        }
         let built = match (&spec.formula, spec.points.is_empty()) {
             (Some(formula), true) => {
                 let (scope, symbols) = self.local_scope(joint.scope, &["u"]);

@@ -264,6 +264,11 @@ impl<'a> Context<'a> {
             let rate = self.time_derivative(target_expr);
             (rate, self.live_value(&site, spec.span, rate)?)
         };
+        if let (Some(_), Some(second)) = (&spec.max_torque, &spec.max_force) {
+            let message = "the largest force of the drive is given twice";
+            let help = "keep `max_torque` for an angle, `max_force` for a position";
+            self.error("place-twice", &site, second.span, message, help);
+        }
         let mut read = |what: &'static str, scalar: &Option<Scalar>, default: f64| match scalar {
             Some(scalar) => {
                 let site = joint.site(what);

@@ -484,10 +484,20 @@ impl<'a> Context<'a> {
         }
         let n = if equations.n_rows() >= 3 { 3 } else { equations.n_rows() };
         let gap = c[..n].iter().map(|x| x * x).sum::<f64>().sqrt();
-        let message =
-            format!("the joint is open at the start, by {gap:.6} m ({} m or rad)", open.join(", "));
-        let help =
-            "move the bodies or the anchors so that they meet, or let `gelenk assemble` close it";
+        let open = open.join(", ");
+        // Bodies that meet but are turned wrong have no gap to tell.
+        let (message, help) = if gap > OPEN_JOINT || !gap.is_finite() {
+            let message =
+                format!("the joint is open at the start, by {gap:.6} m ({open} m or rad)");
+            (
+                message,
+                "move the bodies or the anchors so that they meet, or let `gelenk assemble` close it",
+            )
+        } else {
+            let message =
+                format!("the bodies meet, but are turned wrong for the joint: {open} (rad)");
+            (message, "turn the bodies or correct the axes, or let `gelenk assemble` close it")
+        };
         self.error("open-joint", &joint.site("joint"), joint.spec.span, message, help);
     }
 }

@@ -215,7 +215,10 @@ impl Context<'_> {
             let bodies = self.names.list(Kind::Body).iter();
             bodies.chain(self.names.list(Kind::Marker)).map(String::as_str)
         };
-        let help = if let Some(near) = nearest(element, KINDS) {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let help = if let Some(help) = self.dashed(last) {
+            help
+        } else if let Some(near) = nearest(element, KINDS) {
             format!("did you mean `{near}.NAME...`?")
         } else if let Some(near) = nearest(element, names()) {
             format!("did you mean `{near}`?")
@@ -223,5 +226,15 @@ impl Context<'_> {
             "state is written `body.NAME.position.x`, `point.NAME.x`, `joint.NAME.angle`".to_owned()
         };
         self.error("unknown-name", site, span, format!("there is no `{name}`"), help);
+    }
+
+    /// Help for a word that is the beginning of a name with `-`, which expressions read as minus.
+    pub(crate) fn dashed(&self, word: &str) -> Option<String> {
+        let kinds = [Kind::Body, Kind::Marker, Kind::Joint];
+        let mut names = kinds.into_iter().flat_map(|kind| self.names.list(kind));
+        let whole =
+            names.find(|name| name.strip_prefix(word).is_some_and(|rest| rest.starts_with('-')))?;
+        let fixed = whole.replace('-', "_");
+        Some(format!("`-` is minus in expressions; call `{whole}` something like `{fixed}`"))
     }
 }
