@@ -20,6 +20,10 @@ pub struct JointType {
     pub coordinates: &'static [&'static str],
     /// Degrees of freedom it leaves between two rigid bodies.
     pub freedoms: usize,
+    /// Whether it takes `axis`.
+    pub axis: bool,
+    /// Whether it holds points only and no direction of the bodies, so that a point mass may have it.
+    pub of_points: bool,
 }
 
 /// A parameter of a joint type.
@@ -56,6 +60,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &[],
         freedoms: 3,
+        axis: false,
+        of_points: true,
     },
     JointType {
         name: "hinge",
@@ -64,6 +70,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &["angle"],
         freedoms: 1,
+        axis: true,
+        of_points: false,
     },
     JointType {
         name: "fixed",
@@ -72,6 +80,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &[],
         freedoms: 0,
+        axis: false,
+        of_points: false,
     },
     JointType {
         name: "universal",
@@ -80,6 +90,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &["angle1", "angle2"],
         freedoms: 2,
+        axis: true,
+        of_points: false,
     },
     JointType {
         name: "slider",
@@ -88,6 +100,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &["position"],
         freedoms: 1,
+        axis: true,
+        of_points: false,
     },
     JointType {
         name: "cylindrical",
@@ -96,6 +110,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &["position", "angle"],
         freedoms: 2,
+        axis: true,
+        of_points: false,
     },
     JointType {
         name: "planar",
@@ -104,6 +120,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &["x", "y", "angle"],
         freedoms: 3,
+        axis: true,
+        of_points: false,
     },
     JointType {
         name: "screw",
@@ -115,6 +133,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         }],
         coordinates: &["angle", "position"],
         freedoms: 1,
+        axis: true,
+        of_points: false,
     },
     JointType {
         name: "rail",
@@ -123,6 +143,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &["position"],
         freedoms: 4,
+        axis: true,
+        of_points: true,
     },
     JointType {
         name: "plane-point",
@@ -131,6 +153,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &[],
         freedoms: 5,
+        axis: true,
+        of_points: true,
     },
     JointType {
         name: "distance",
@@ -139,6 +163,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[LENGTH],
         coordinates: &[],
         freedoms: 5,
+        axis: false,
+        of_points: true,
     },
     JointType {
         name: "rope",
@@ -147,6 +173,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[LENGTH],
         coordinates: &["length"],
         freedoms: 5,
+        axis: false,
+        of_points: true,
     },
     JointType {
         name: "translation",
@@ -155,6 +183,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         parameters: &[],
         coordinates: &["x", "y", "z"],
         freedoms: 3,
+        axis: false,
+        of_points: false,
     },
     JointType {
         name: "curve",
@@ -166,6 +196,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         }],
         coordinates: &["position"],
         freedoms: 4,
+        axis: false,
+        of_points: true,
     },
     JointType {
         name: "surface",
@@ -177,6 +209,8 @@ pub const JOINT_TYPES: &[JointType] = &[
         }],
         coordinates: &[],
         freedoms: 5,
+        axis: false,
+        of_points: true,
     },
 ];
 

@@ -47,7 +47,7 @@ impl<'a> Context<'a> {
         let (kind, bodies) = (kind?, bodies?);
         self.check_joint(joint, kind, bodies)?;
         let ends = self.joint_ends(joint, kind, bodies)?;
-        let axes = if has_axis(kind) { Some(self.joint_axes(joint, kind, bodies)?) } else { None };
+        let axes = if kind.axis { Some(self.joint_axes(joint, kind, bodies)?) } else { None };
         let mut frames = self.joint_frames(joint.scope, kind, bodies, &ends, axes.as_ref());
         self.apply_start(joint, kind, &mut frames)?;
         let mut shown = Vec::new();
@@ -124,8 +124,8 @@ impl<'a> Context<'a> {
         let spec = joint.spec;
         let takes = |name: &str| kind.parameters.iter().any(|p| p.name == name);
         let keys = [
-            ("axis", spec.axis.is_some(), has_axis(kind)),
-            ("axes", spec.axes.is_some(), has_axis(kind)),
+            ("axis", spec.axis.is_some(), kind.axis),
+            ("axes", spec.axes.is_some(), kind.axis),
             ("axis2", spec.axis2.is_some(), kind.name == "universal"),
             ("pitch", spec.pitch.is_some(), takes("pitch")),
             ("length", spec.length.is_some(), takes("length")),
@@ -138,19 +138,17 @@ impl<'a> Context<'a> {
                 self.error("unused-key", &joint.site(key), spec.span, message, "remove the key");
             }
         }
-        let turns = !matches!(
-            kind.name,
-            "ball" | "distance" | "rope" | "rail" | "plane-point" | "curve" | "surface"
-        );
         let point = bodies.iter().position(|id| {
             self.builder.model().bodies[id.index()].kind == crate::body::BodyKind::Point
         });
         if let Some(side) = point
-            && turns
+            && !kind.of_points
         {
             let name = &spec.between[side].text;
             let message = format!("`{name}` is a point mass and has no direction to hold");
-            let help = "use a joint of points (ball, distance, rope, rail, plane-point, curve, surface), or a body";
+            let of_points = JOINT_TYPES.iter().filter(|t| t.of_points).map(|t| t.name);
+            let list = of_points.collect::<Vec<_>>().join(", ");
+            let help = format!("use a joint of points ({list}), or a body");
             self.error("bad-joint", &joint.site("joint"), spec.span, message, help);
             return None;
         }
@@ -500,21 +498,6 @@ impl<'a> Context<'a> {
         };
         self.error("open-joint", &joint.site("joint"), joint.spec.span, message, help);
     }
-}
-
-/// Whether a type of joint has an axis.
-fn has_axis(kind: &JointType) -> bool {
-    matches!(
-        kind.name,
-        "hinge"
-            | "universal"
-            | "slider"
-            | "cylindrical"
-            | "planar"
-            | "screw"
-            | "rail"
-            | "plane-point"
-    )
 }
 
 fn columns(x: Vec3, z: Vec3) -> Mat3 {
