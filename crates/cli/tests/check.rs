@@ -32,7 +32,7 @@ fn degrees_of_freedom_of_the_gallery() {
 fn redundant_rows_are_named() {
     let folder = folder();
     let (text, _) = text_of(folder.path(), &["check", "four-bar"], 0);
-    assert!(text.contains("degrees of freedom") && text.contains("always"), "{text}");
+    assert!(text.contains("1  degree of freedom") && text.contains("always"), "{text}");
     assert!(text.contains("The model can run."), "{text}");
     let value = json_of(folder.path(), &["check", "four-bar"], 0);
     for row in value["redundant"].as_array().unwrap() {
