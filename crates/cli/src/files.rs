@@ -34,10 +34,37 @@ pub(crate) fn check_place(path: &Path, input: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses places for outputs, before any work is done: see [`check_place`]; and two outputs in one place.
+pub(crate) fn check_places<'p>(
+    paths: impl IntoIterator<Item = &'p PathBuf>,
+    input: &str,
+) -> Result<(), Failure> {
+    let mut seen: Vec<&PathBuf> = Vec::new();
+    for path in paths {
+        check_place(path, input)?;
+        if seen.contains(&path) {
+            let message = format!("two outputs would be written to `{}`", path.display());
+            return Err(Failure::input(message).help("give each a name of its own"));
+        }
+        seen.push(path);
+    }
+    Ok(())
+}
+
+/// Whether two paths name files in the same folder.
+pub(crate) fn same_folder(a: &Path, b: &Path) -> bool {
+    match (fs::canonicalize(folder_of(a)), fs::canonicalize(folder_of(b))) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
 /// Refuses an input file that is not there.
 pub(crate) fn must_exist(path: &Path, what: &str) -> Result<(), Failure> {
     match fs::metadata(path) {
-        Ok(_) => Ok(()),
+        Ok(data) if data.is_file() => Ok(()),
+        // Opening a pipe would wait for its other end.
+        Ok(_) => Err(Failure::input(format!("`{}` is not a regular file", path.display()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Failure::input(format!("there is no {what} `{}`", path.display())))
         }

@@ -1,4 +1,4 @@
-//! docs/commands.md holds the help texts as they are. `BLESS=1 cargo test -p gelenk-cli --test docs` writes them anew.
+//! docs/commands.md holds the help texts as they are. `GELENK_UPDATE_DOCS=1 cargo test -p gelenk-cli --test docs` writes them anew.
 #![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 mod common;
@@ -35,11 +35,14 @@ fn filled(page: &str) -> String {
 fn the_command_reference_is_up_to_date() {
     let page = std::fs::read_to_string(PATH).unwrap();
     let expected = filled(&page);
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("GELENK_UPDATE_DOCS").is_some() {
         std::fs::write(PATH, &expected).unwrap();
         return;
     }
-    assert!(page == expected, "docs/commands.md is out of date; write it with BLESS=1");
+    assert!(
+        page == expected,
+        "docs/commands.md is out of date; write it with GELENK_UPDATE_DOCS=1"
+    );
 }
 
 #[test]

@@ -389,3 +389,45 @@ fn states_at_times_are_shown_to_people_too() {
     let value: Value = json_of(folder.path(), &args, 0);
     assert_eq!(value["samples"].as_array().unwrap().len(), 3);
 }
+
+#[test]
+fn two_outputs_never_share_a_place() {
+    let folder = folder();
+    let args = ["run", "pendulum", "--output", "a.mcap", "--film", "a.mcap"];
+    let (_, err) = text_of(folder.path(), &args, 2);
+    assert!(err.contains("two outputs"), "{err}");
+}
+
+#[test]
+fn a_model_of_several_files_is_recorded_whole() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("parts")).unwrap();
+    let part = "[[point]]\nname = \"bob\"\nmass = 1\nposition = [0, 0, \"-l\"]\nvelocity = [1, 0, 0]\n\n\
+                [[joint]]\nname = \"thread\"\ntype = \"distance\"\nbetween = [\"world\", \"bob\"]\nlength = \"l\"\n\n\
+                [parameters]\nl = 1\n";
+    std::fs::write(folder.path().join("parts/pendulum.toml"), part).unwrap();
+    let main = "[[instance]]\nfile = \"parts/pendulum.toml\"\nprefix = \"a_\"\n\n\
+                [[instance]]\nfile = \"parts/pendulum.toml\"\nprefix = \"b_\"\nparameters = { l = 2 }\n\n\
+                [run]\nduration = 0.5\n";
+    std::fs::write(folder.path().join("two.toml"), main).unwrap();
+    text_of(folder.path(), &["run", "two.toml"], 0);
+    // The recording needs none of them any more.
+    std::fs::remove_dir_all(folder.path().join("parts")).unwrap();
+    std::fs::remove_file(folder.path().join("two.toml")).unwrap();
+    text_of(folder.path(), &["verify", "two.mcap"], 0);
+    text_of(folder.path(), &["export", "two.mcap", "--csv", "two.csv"], 0);
+}
+
+#[test]
+fn absurd_sizes_are_refused_not_tried() {
+    let folder = folder();
+    for (option, value) in [
+        ("--duration", "1e300"),
+        ("--step", "1e-300"),
+        ("--at", "0:1e9:1e-3"),
+        ("--tolerance", "inf"),
+    ] {
+        json_of(folder.path(), &["run", "pendulum", option, value], 2);
+    }
+    json_of(folder.path(), &["run", "chain-100", "--set", "n=1e9"], 2);
+}

@@ -2,7 +2,7 @@
 //!
 //! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names, [`recording`] keeps the run in an
 //! open, crash-safe file with a [`Certificate`] that a re-run can check, [`export`] gives tables, [`film`] and
-//! [`plot`] give pictures.
+//! [`plot`] give pictures, [`converge`] measures orders.
 //!
 //! ```
 //! use gelenk::model::{LoadOptions, load_text};

@@ -23,7 +23,7 @@ fn eight_loop() -> Model {
     let rod = Mat3::from_diagonal(&Vec3::new(0.0, 1.0 / 12.0, 1.0 / 12.0));
     let mut builder = Builder::new("eight-loop");
     let mut last = BodyId::WORLD;
-    let mut join = |builder: &mut Builder, i: usize, a: BodyId, b: BodyId| {
+    let join = |builder: &mut Builder, i: usize, a: BodyId, b: BodyId| {
         let [a_frame, b_frame] = builder.joint_frames([a, b], &points[i], &Vec3::y());
         let kind = JointKind::Ball(Ball::new(&a_frame, &b_frame));
         builder.joint(&format!("joint {i}"), [a, b], kind, None);

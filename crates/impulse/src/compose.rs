@@ -42,8 +42,9 @@ impl Order {
 
     /// The stages γ_1 … γ_s.
     ///
-    /// \[Hairer, Lubich, Wanner 2006\] V.3.2: order 4 is (3.8) there, γ = 1/(4 − 4^⅓) four times about −4^⅓ γ; order 6
-    /// with 9 and order 8 with 17 stages are (3.12) and (3.13), from \[Kahan, Li 1997\].
+    /// \[Hairer, Lubich, Wanner 2006\] section V.3: order 4 is \[Suzuki 1990\], γ = 1/(4 − 4^⅓) four times about −4^⅓ γ;
+    /// order 6 with 9 and order 8 with 17 stages are \[Kahan, Li 1997\]. A test here holds all their order conditions to
+    /// rounding.
     pub fn stages(self) -> &'static [f64] {
         match self {
             Order::Two => &[1.0],

@@ -27,3 +27,8 @@ pub use run::run;
 pub use scratch::Scratch;
 pub use simulation::Simulation;
 pub use step::{StepReport, step};
+
+/// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

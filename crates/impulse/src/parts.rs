@@ -16,6 +16,10 @@ const ENERGY_HALVINGS: u32 = 8;
 /// The part of the kinetic energy that a step may make or lose; beyond it the step is halved.
 const ENERGY_PART: f64 = 0.05;
 
+/// The same for a part of a step that has been halved: once it is, it is made good, so that errors do not add up where a
+/// step is too long for long.
+const ENERGY_PART_HALVED: f64 = 0.0025;
+
 /// The part of the run's energy scale that a step may make or lose in any case.
 const ENERGY_FLOOR: f64 = 1e-8;
 
@@ -30,9 +34,9 @@ const GOOD_PARTS: u32 = 4;
 /// - its corrections do not converge ([`Iterative`](crate::solver::Iterative) says when that is). Where velocities are not
 ///   corrected after each step, they are before the first halving, as a better start;
 /// - it makes or loses energy beyond 5 % of the kinetic energy (and beyond traces, and what gaps within tolerance
-///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. After 8 halvings,
-///   and where velocities are not corrected and the kinetic energy is not exact, only energy made beyond the kinetic
-///   energy itself counts.
+///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. Parts of a halved
+///   step are held to 0.25 %. After 8 halvings only energy made beyond the kinetic energy itself counts. Where velocities
+///   are not corrected and the kinetic energy is not exact, the limit is 10 % in any part.
 pub(crate) struct Parts<'a> {
     pub model: &'a Model,
     pub method: &'a Method,
@@ -49,8 +53,26 @@ pub(crate) struct Parts<'a> {
     pub worst_gaps: &'a mut [f64],
     pub worst_velocity_errors: &'a mut [f64],
     pub events: &'a mut Vec<Event>,
-    /// Deepest level of the last asked step, so that only deeper ones are told.
-    pub told_level: &'a mut u32,
+    pub told: &'a mut Told,
+}
+
+/// What has been told of halvings, so that trouble that lasts is not told in every step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    /// Deepest level told.
+    level: u32,
+    /// Whole steps since.
+    quiet_steps: u32,
+}
+
+impl Told {
+    /// Ends an asked step with its deepest level.
+    fn end_step(&mut self, deepest: u32) {
+        self.quiet_steps = if deepest > 0 { 0 } else { self.quiet_steps + 1 };
+        if self.quiet_steps > 10 {
+            self.level = 0;
+        }
+    }
 }
 
 impl Parts<'_> {
@@ -97,7 +119,7 @@ impl Parts<'_> {
                 }
             }
         }
-        *self.told_level = deepest;
+        self.told.end_step(deepest);
         Ok(())
     }
 
@@ -116,11 +138,14 @@ impl Parts<'_> {
         let defect = change - report.work + report.dissipation + report.impact_loss;
         let excused = self.excused_energy(state, part);
         let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
-        let accepted = if level < ENERGY_HALVINGS && scratch.corrects_velocities(self.method, true)
-        {
-            defect.abs() <= ENERGY_PART * (scale + excused)
-        } else {
+        let accepted = if level >= ENERGY_HALVINGS {
             defect <= self.kinetic + 10.0 * excused
+        } else if scratch.corrects_velocities(self.method, true) {
+            let part = if level == 0 { ENERGY_PART } else { ENERGY_PART_HALVED };
+            defect.abs() <= part * (scale + excused)
+        } else {
+            // Velocities across the joints, h/2 times the forces, blur the kinetic energy.
+            defect.abs() <= 2.0 * ENERGY_PART * scale + 10.0 * excused
         };
         if !accepted {
             state.clone_from(&scratch.saved);
@@ -161,11 +186,12 @@ impl Parts<'_> {
         }
     }
 
-    /// Tells of a halving, but not of those that go on as in the step before.
+    /// Tells of a halving, unless it has been told lately.
     fn tell(&mut self, error: &StepError, time: f64, level: u32, part: f64) {
-        if level <= *self.told_level {
+        if level <= self.told.level {
             return;
         }
+        self.told.level = level;
         let element = match *error {
             StepError::Positions { block, .. } | StepError::Velocities { block, .. } => {
                 Some(self.model.rows[block].name.clone())

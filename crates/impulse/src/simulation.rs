@@ -6,14 +6,18 @@ use gelenk_model::run::{Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
 use gelenk_model::{Model, RunSettings};
 
+use crate::error::StepError;
 use crate::explain::{Failure, explain};
 use crate::method::Method;
-use crate::parts::Parts;
+use crate::parts::{Parts, Told};
 use crate::scratch::Scratch;
 use crate::step::{StepReport, correct_velocities, energies};
 
 /// A joint open by more than this at the start (and by more than its tolerance) is an error, m or rad.
 const OPEN_AT_START: f64 = 1e-6;
+
+/// A run that has made or lost this many times the energies at play goes nowhere.
+const EXPLOSION: f64 = 10.0;
 
 /// A model in motion.
 #[derive(Clone, Debug)]
@@ -40,8 +44,8 @@ pub struct Simulation<'m> {
     reactions: Vec<Reaction>,
     joint_impulses: Vec<Wrench>,
     events: Vec<Event>,
-    /// Deepest halving of the last step.
-    told_level: u32,
+    /// What has been told of halvings.
+    told: Told,
 }
 
 impl<'m> Simulation<'m> {
@@ -78,7 +82,7 @@ impl<'m> Simulation<'m> {
             reactions: Vec::with_capacity(model.joints.len()),
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             events: Vec::new(),
-            told_level: 0,
+            told: Told::default(),
         };
         for i in 0..model.joints.len() {
             let joint = JointId(u32::try_from(i).unwrap_or(u32::MAX));
@@ -114,13 +118,17 @@ impl<'m> Simulation<'m> {
             worst_gaps: &mut self.worst_gaps,
             worst_velocity_errors: &mut self.worst_velocity_errors,
             events: &mut self.events,
-            told_level: &mut self.told_level,
+            told: &mut self.told,
         };
         if let Err((error, part)) = parts.advance(&mut self.state, &mut self.scratch, h, t_next) {
             self.state.clone_from(&self.before);
             return Err(explain(self.model, &self.state, self.steps + 1, &error, part));
         }
         let (ledger, totals) = (parts.ledger(&self.ledger), parts.totals);
+        if let Some(failure) = self.explosion(&ledger) {
+            self.state.clone_from(&self.before);
+            return Err(failure);
+        }
         self.update_ledger(ledger, totals);
         self.steps += 1;
         self.update_reactions(h);
@@ -273,6 +281,17 @@ impl<'m> Simulation<'m> {
             Ledger { initial: kinetic + potential, kinetic, potential, ..Ledger::default() };
         let weight: f64 = self.model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum();
         self.energy_scale = kinetic + potential.abs() + weight * self.model.gravity.norm();
+    }
+
+    /// The failure of a run that has made or lost many times the energy there is.
+    fn explosion(&self, ledger: &Ledger) -> Option<Failure> {
+        let (defect, kinetic, t) = (ledger.integrator_error(), ledger.kinetic, self.state.t);
+        // A NaN is an explosion too.
+        if defect.abs() <= EXPLOSION * self.energy_scale.max(1e-9) {
+            return None;
+        }
+        let error = StepError::Energy { defect, kinetic, t };
+        Some(explain(self.model, &self.state, self.steps + 1, &error, self.h))
     }
 
     /// Takes the ledger after a step.

@@ -107,11 +107,7 @@ impl Stage {
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
         let span = 0.5 * (h + self.h_open);
-        if solver.warm_starts() {
-            warm_start(scratch, &state.impulse, span / self.h_whole);
-        } else {
-            scratch.rows.impulse.fill(0.0);
-        }
+        scratch.rows.impulse.fill(0.0);
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
         report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
         close_instant(model, scratch, h, false, report);
@@ -154,17 +150,6 @@ fn set_slack(model: &Model, method: &Method, state: &State, scratch: &mut Scratc
 fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
     let Scratch { bodies, rows, work, .. } = scratch;
     rows.set_target(keep, model, bodies, state.t, &state.coordinate, work);
-}
-
-/// Begins the position correction with the impulses of the last step, for `part` of a whole step.
-fn warm_start(scratch: &mut Scratch, impulse: &[f64], part: f64) {
-    let Scratch { bodies, rows, .. } = scratch;
-    for (p, last) in rows.impulse.iter_mut().zip(impulse) {
-        *p = last * part;
-    }
-    for (i, block) in rows.blocks.iter().enumerate() {
-        rows.apply(i, &rows.impulse[block.first_row..][..block.n_rows], bodies);
-    }
 }
 
 /// Keeps the impulses found for `part` of a whole step as those of a whole one.

@@ -7,7 +7,7 @@ use gelenk_impulse::Simulation;
 use gelenk_model::math::Vec3;
 use gelenk_model::{Model, RunSettings};
 
-const T0: f64 = 2.0098926272986;
+const T0: f64 = 2.009_892_627_298_6;
 
 /// \[Schmitt 2003\] table 9.1: h and T0 − T.
 const TABLE_9_1: [(f64, f64); 9] = [

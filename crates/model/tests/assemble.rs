@@ -380,10 +380,10 @@ fn a_joint_between_fixed_bodies_that_does_not_fit_is_told() {
 }
 
 #[test]
-fn a_chain_of_ten_thousand_links_given_roughly_closes() {
+fn a_chain_of_two_thousand_links_given_roughly_closes_in_few_steps() {
     let mut builder = Builder::new("chain");
     let mut last = WORLD;
-    for i in 0..10_000 {
+    for i in 0..2_000 {
         let x = f64::from(i);
         let body = block(&mut builder, &format!("b{i}"), v(x + 0.5, 0.0, 0.0));
         hinge(&mut builder, &format!("h{i}"), [last, body], v(x, 0.0, 0.0), Vec3::y());
@@ -391,11 +391,10 @@ fn a_chain_of_ten_thousand_links_given_roughly_closes() {
     }
     let model = builder.finish();
     let state = disturbed(&model, 1e-3, 3);
-    let begin = std::time::Instant::now();
     let report = assemble_from(&model, &state, &AssembleOptions::default());
-    let time = begin.elapsed();
     assert_eq!(report.outcome, Outcome::Closed);
-    assert!(time.as_secs_f64() < 60.0, "{time:?}");
+    assert!(worst(&report) < 1e-11 && worst_rate(&report) < 1e-11);
+    assert!(report.iterations <= 40, "{} iterations", report.iterations);
 }
 
 /// A model from a file.

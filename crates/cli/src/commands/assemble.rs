@@ -1,6 +1,7 @@
 //! `gelenk assemble`: a start that fits the joints, with the least movement.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use gelenk::model::assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 use gelenk::model::{Loaded, Model};
@@ -25,6 +26,11 @@ pub(crate) fn run(args: &AssembleArgs, manner: Manner) -> Result<Answer, Failure
         if !args.model.set.is_empty() {
             return Err(Failure::input("--output and --set do not go together")
                 .help("change the parameters in the file, then assemble it"));
+        }
+        let has_parts = loaded.sources.files().len() > 1 || !loaded.meshes.is_empty();
+        if has_parts && !files::same_folder(path, Path::new(&args.model.model)) {
+            return Err(Failure::input("the model reads other files by their place beside it")
+                .help("let the output lie in the model's own folder"));
         }
     }
     let options = AssembleOptions { tolerance: args.tolerance, ..AssembleOptions::default() };

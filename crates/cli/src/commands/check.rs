@@ -110,20 +110,17 @@ fn to_json(model: &Model, report: &CheckReport, errors: &[String], warnings: &[S
 fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckArgs) -> String {
     let mut out = format!("{}\n", styled(BOLD, &model.name));
     let mut table = Table::new(&[Align::Right, Align::Left]);
-    let plural = |n: usize, one: &str, many: &str| if n == 1 { one } else { many }.to_owned();
-    table.row([report.coordinates.to_string(), "velocities of free bodies".to_owned()]);
-    table.row([
-        report.constraints.to_string(),
-        plural(report.constraints, "condition", "conditions"),
-    ]);
-    table.row([report.rank.to_string(), "of them independent (rank)".to_owned()]);
-    let freedoms = report.degrees_of_freedom;
-    let name = plural(freedoms, "degree of freedom", "degrees of freedom");
-    table.styled(BOLD, [freedoms.to_string(), name]);
-    table.row([report.loops.to_string(), plural(report.loops, "loop", "loops")]);
+    let line = |n: usize, one: &str, many: &str| {
+        [n.to_string(), if n == 1 { one } else { many }.to_owned()]
+    };
+    table.row(line(report.coordinates, "velocity of a free body", "velocities of free bodies"));
+    table.row(line(report.constraints, "condition", "conditions"));
+    table.row(line(report.rank, "of them independent (rank)", "of them independent (rank)"));
+    let freedom = report.degrees_of_freedom;
+    table.styled(BOLD, line(freedom, "degree of freedom", "degrees of freedom"));
+    table.row(line(report.loops, "loop", "loops"));
     let parts = report.components.len();
-    let words = plural(parts, "part that moves on its own", "parts that move on their own");
-    table.row([parts.to_string(), words]);
+    table.row(line(parts, "part that moves on its own", "parts that move on their own"));
     out.push_str(&table.render(width()));
     redundant(&mut out, "Redundant", &report.redundant);
     redundant(&mut out, "Nearly redundant", &report.nearly_redundant);

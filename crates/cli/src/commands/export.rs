@@ -20,9 +20,8 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
     let path = &args.recording;
     files::must_exist(path, "recording")?;
     let outputs = [&args.csv, &args.parquet, &args.film];
-    for output in outputs.into_iter().flatten().filter(|output| !is_stdout(output)) {
-        files::check_place(output, &path.display().to_string())?;
-    }
+    let outputs = outputs.into_iter().flatten().filter(|output| !is_stdout(output));
+    files::check_places(outputs, &path.display().to_string())?;
     let to_stdout = args.csv.as_deref().is_some_and(is_stdout);
     if to_stdout && manner.json {
         return Err(Failure::input("--csv - and --json both want standard output")

@@ -35,9 +35,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     let model = &loaded.model;
     let settings = settings(args, model)?;
     let output = output(args, model, manner);
-    for path in output.iter().chain(&args.film) {
-        files::check_place(path, &args.model.model)?;
-    }
+    files::check_places(output.iter().chain(&args.film), &args.model.model)?;
     let recorder = match &output {
         Some(path) => {
             let header = Header::of_loaded(&loaded, &args.model.set, &settings);

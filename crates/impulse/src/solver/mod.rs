@@ -20,14 +20,6 @@ use crate::scratch::Scratch;
 /// A solver changes `scratch.bodies.twists`, the velocities at the instant, by impulses along the rows, adds up these
 /// impulses in `scratch.rows`, and leaves the errors reached in `gap` and `velocity_error`.
 pub trait Solver: Sync {
-    /// Whether the position correction begins with the impulses of the last step.
-    ///
-    /// The papers' sweep begins with none: what it leaves undone is then proportional to the forces, and does no net
-    /// work; with a warm start it would follow their changes and lose energy at large tolerances.
-    fn warm_starts(&self) -> bool {
-        false
-    }
-
     /// Finds impulses p at time t, along the rows there, after which free flight closes all joints:
     /// C(q(t+h; v + M⁻¹ Jᵀ p)) = 0 to the tolerance. Adds to `rows.impulse`. Returns the number of corrections.
     fn correct_positions(

@@ -193,3 +193,11 @@ pub fn extrapolated(f: impl Fn(&[f64]) -> Vec<f64>, mut y: Vec<f64>, t: f64) -> 
     }
     y
 }
+
+/// A model from the text of a model file.
+pub fn toml(text: &str) -> Model {
+    match gelenk_model::load_text("test.toml", text, &gelenk_model::LoadOptions::default()) {
+        Ok(loaded) => loaded.model,
+        Err(diagnostics) => panic!("{diagnostics}"),
+    }
+}

@@ -3,7 +3,7 @@
 use super::closure::Closing;
 use super::nearby::nearby;
 use super::{Failure, FailureKind};
-use crate::linear::{Metric, Part, Posture, Rank, rank, strongest_rows};
+use crate::linear::{Metric, Part, Plan, Posture, Rank, rank, strongest_rows};
 
 /// Pivots below these count as zero, one after the other, until the errors that remain are explained and the rest closes.
 const TOLERANCES: [f64; 6] = [1e-9, 1e-6, 1e-3, 1e-2, 3e-2, 1e-1];
@@ -100,26 +100,40 @@ fn without_surplus(
     Some(Closing { part: reduced, plan, tolerances, max_iterations: closing.max_iterations })
 }
 
-/// Blocks whose rows depend on each other and whose errors disagree, ascending; empty if there are none.
+/// Blocks that cannot all hold, ascending, none of which can be spared; empty if there are none.
 fn contradiction(closing: &Closing, posture: &mut Posture<'_>, c_best: &[f64]) -> Vec<usize> {
-    let part = &closing.part;
-    let rank = rank(part, &closing.plan, posture, NEARBY_TOLERANCE);
-    let scaled =
-        |c: &[f64]| -> Vec<f64> { c.iter().zip(&rank.scales).map(|(c, d)| c * d).collect() };
+    /// More blocks than this are told as they are found.
+    const MOST: usize = 40;
+    let least = 1e-2 * c_best.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
+    let mut blocks = at_odds(&closing.part, &closing.plan, posture, least);
+    if blocks.len() > MOST {
+        return blocks;
+    }
+    for block in blocks.clone() {
+        let others: Vec<usize> = blocks.iter().copied().filter(|&other| other != block).collect();
+        let bodies = &closing.part.bodies;
+        let part = Part::new(posture.model, bodies, &others, Metric::Assembly, |_, _| true);
+        if !at_odds(&part, &part.plan(), posture, least).is_empty() {
+            blocks = others;
+        }
+    }
+    blocks
+}
+
+/// Blocks whose rows depend on each other and whose errors disagree by more than `least`, ascending.
+fn at_odds(part: &Part, plan: &Plan, posture: &mut Posture<'_>, least: f64) -> Vec<usize> {
+    let rank = rank(part, plan, posture, NEARBY_TOLERANCE);
     let c = part.errors(posture);
-    let odds = project(&rank, &scaled(&c));
-    let largest = odds.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
-    let before = scaled(c_best).iter().fold(0.0_f64, |m, y| m.max(y.abs()));
-    if largest <= 1e-2 * before {
+    let scaled: Vec<f64> = c.iter().zip(&rank.scales).map(|(c, d)| c * d).collect();
+    let odds = project(&rank, &scaled);
+    // Back in the unit of the errors.
+    let in_unit = odds.iter().zip(&rank.scales).map(|(y, d)| if *d > 0.0 { y / d } else { 0.0 });
+    if in_unit.fold(0.0_f64, |m, y| m.max(y.abs())) <= least {
         return Vec::new();
     }
-    let rows = part.rows();
-    let mut blocks: Vec<usize> = rows
-        .iter()
-        .zip(&odds)
-        .filter(|(_, y)| y.abs() > 0.05 * largest)
-        .map(|(&(block, _), _)| block)
-        .collect();
+    let largest = odds.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+    let rows = part.rows().into_iter().zip(&odds).filter(|(_, y)| y.abs() > 0.01 * largest);
+    let mut blocks: Vec<usize> = rows.map(|((block, _), _)| block).collect();
     blocks.dedup();
     blocks
 }

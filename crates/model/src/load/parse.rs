@@ -90,8 +90,10 @@ fn element_at(text: &str, offset: usize) -> Option<String> {
         }
         at += line.len();
     }
-    let kind = kind.filter(|k| !k.is_empty())?;
-    Some(match name {
+    // A longer "name" is a broken file, and nobody reads it.
+    let short = |text: &&str| !text.is_empty() && text.len() <= 80;
+    let kind = kind.filter(short)?;
+    Some(match name.filter(short) {
         Some(name) => format!("{kind} `{name}`"),
         None => format!("[{kind}]"),
     })

@@ -1,6 +1,6 @@
 //! The model language: what a file may say, as types.
 //!
-//! Each table of the language is one struct in [`tables`], written with the [`spec!`] macro. From that one
+//! Each table of the language is one struct in [`tables`], written with the `spec!` macro. From that one
 //! declaration come the Rust type, the reader over the TOML tree with positions, and the JSON Schema for editors, so
 //! that none of them can disagree. Nothing here knows what the words mean; that is [`load`](crate::load)'s part.
 

@@ -136,7 +136,7 @@ spec! {
         size: Option<[Scalar; 2]>,
     }
 
-    /// Heights over a grid, row by row: `heights[j][i]` at x = (i/(nx-1) - 1/2) size[0], y = (j/(ny-1) - 1/2) size[1].
+    /// Heights over a grid, row by row: `heights[j][i]` at `x = (i/(nx-1) - 1/2) size[0]`, `y = (j/(ny-1) - 1/2) size[1]`.
     pub struct HeightfieldSpec {
         /// Edge lengths along x and y, m.
         size: [Scalar; 2],
