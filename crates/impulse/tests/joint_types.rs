@@ -65,6 +65,7 @@ fn all_types_have_their_orders() {
         "type = \"planar\"\npoint = [0.3, 0, 0]\naxis = [0, 3, 4]",
         "type = \"screw\"\npoint = [0.3, 0, 0]\naxis = [0, 3, 4]\npitch = 0.2",
         "type = \"rail\"\npoint = [0.3, 0, 0]\naxis = [0, 3, 4]",
+        "type = \"plane-point\"\npoint = [0.3, 0, 0]\naxis = [0, 3, 4]",
         "type = \"distance\"\npoints = [[0.1, 0, 0], [0.5, 0.1, 0]]",
         "type = \"translation\"\npoint = [0.3, 0, 0]",
         "type = \"surface\"\npoint = [0.5, 0, 0]\nsurface = \"x^2 + y^2 + 2*z^2 = 0.25\"",

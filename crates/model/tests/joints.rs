@@ -291,6 +291,9 @@ fn every_joint() {
         let turn = r.rotation();
         at([r.number()], |[q]| (z * q, turn))
     });
+    check_joint("plane-point", &none, |r| {
+        free(Vec3::new(r.number(), r.number(), 0.0), r.rotation(), &[])
+    });
     check_joint("distance", &length, |r| free(r.vector().normalize() * 0.7, r.rotation(), &[]));
     check_joint("rope", &length, |r| free(r.vector().normalize() * 0.7, r.rotation(), &[0.7]));
     check_joint("translation", &none, |r| {

@@ -35,6 +35,7 @@ scenes! {
     "dzhanibekov-nut": "free body spinning about its middle axis: it flips";
     "four-bar": "crank and rocker: a loop of four hinges, three rows redundant";
     "slider-crank": "crank, connecting rod and piston";
+    "sliding-rod": "rod whose tip glides in a tilted plane: its centre follows a parabola";
     "chain-100": "hanging chain of 100 links (any number: --set n=1000)";
     "cuboid": "eight point masses, 28 rods, rank 18";
     "free-body": "a thrown, tumbling box: the Newton-Euler equations";

@@ -117,8 +117,10 @@ impl Scene {
                 | JointKind::Screw(_)
                 | JointKind::Rail(_)
                 | JointKind::PointOnCurve(_) => self.sliding.push(p),
-                JointKind::Planar(_) | JointKind::Translation(_) | JointKind::PointOnSurface(_) => {
-                }
+                JointKind::Planar(_)
+                | JointKind::Translation(_)
+                | JointKind::PlanePoint(_)
+                | JointKind::PointOnSurface(_) => {}
                 _ => self.supports.push([p, at.poses[held].s]),
             }
         }

@@ -1,8 +1,6 @@
 //! Joints: one file a type, one small trait.
 //!
-//! To add a joint: its file here, a variant of [`JointKind`] and its arms in [`JointKind::equations`], its keys in
-//! the file format, a line in the joint checker (`tests/joints.rs`), a scene, a line in README and CHANGELOG.
-//! ARCHITECTURE.md walks through it.
+//! ARCHITECTURE.md walks through adding one.
 
 mod ball;
 mod curve;
@@ -14,6 +12,7 @@ mod formula;
 mod hinge;
 mod path;
 mod planar;
+mod plane_point;
 mod rail;
 mod rope;
 mod screw;
@@ -32,6 +31,7 @@ pub use fixed::Fixed;
 pub use hinge::Hinge;
 pub use path::Path;
 pub use planar::Planar;
+pub use plane_point::PlanePoint;
 pub use rail::Rail;
 pub use rope::Rope;
 pub use screw::Screw;
@@ -214,6 +214,8 @@ pub enum JointKind {
     Screw(Screw),
     /// Point on a straight line.
     Rail(Rail),
+    /// Point in a plane.
+    PlanePoint(PlanePoint),
     /// Massless rod.
     Distance(Distance),
     /// One-sided distance.
@@ -243,6 +245,7 @@ impl JointKind {
             JointKind::Planar(joint) => joint,
             JointKind::Screw(joint) => joint,
             JointKind::Rail(joint) => joint,
+            JointKind::PlanePoint(joint) => joint,
             JointKind::Distance(joint) => joint,
             JointKind::Rope(joint) => joint,
             JointKind::Translation(joint) => joint,
@@ -276,6 +279,7 @@ impl JointKind {
             JointKind::Planar(_) => "planar",
             JointKind::Screw(_) => "screw",
             JointKind::Rail(_) => "rail",
+            JointKind::PlanePoint(_) => "plane-point",
             JointKind::Distance(_) => "distance",
             JointKind::Rope(_) => "rope",
             JointKind::Translation(_) => "translation",

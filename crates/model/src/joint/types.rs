@@ -1,8 +1,8 @@
 //! The joint types by name: what a file may ask for, what each needs, and what it leaves free.
 
 use super::{
-    Ball, Cylindrical, Distance, Fixed, Hinge, JointFrame, JointKind, Path, Planar, PointOnCurve,
-    PointOnSurface, Rail, Rope, Screw, Slider, Surface, Translation, Universal,
+    Ball, Cylindrical, Distance, Fixed, Hinge, JointFrame, JointKind, Path, Planar, PlanePoint,
+    PointOnCurve, PointOnSurface, Rail, Rope, Screw, Slider, Surface, Translation, Universal,
 };
 
 /// What is known of a joint type by its name; for help, documentation and messages.
@@ -125,6 +125,14 @@ pub const JOINT_TYPES: &[JointType] = &[
         freedoms: 4,
     },
     JointType {
+        name: "plane-point",
+        aliases: &["point-on-plane", "point-in-plane", "point-plane"],
+        summary: "a point of the second body stays in a plane of the first across the axis",
+        parameters: &[],
+        coordinates: &[],
+        freedoms: 5,
+    },
+    JointType {
         name: "distance",
         aliases: &["rod", "link", "bar"],
         summary: "a massless rod keeps two points at a distance",
@@ -208,6 +216,7 @@ impl JointKind {
                 JointKind::Screw(Screw::new(a, b, pitch)?)
             }
             "rail" => JointKind::Rail(Rail::new(a, b)),
+            "plane-point" => JointKind::PlanePoint(PlanePoint::new(a, b)),
             "distance" => JointKind::Distance(Distance::new(a, b, length()?)?),
             "rope" => JointKind::Rope(Rope::new(a, b, length()?)?),
             "translation" => JointKind::Translation(Translation::new(a, b)),

@@ -138,8 +138,10 @@ impl<'a> Context<'a> {
                 self.error("unused-key", &joint.site(key), spec.span, message, "remove the key");
             }
         }
-        let turns =
-            !matches!(kind.name, "ball" | "distance" | "rope" | "rail" | "curve" | "surface");
+        let turns = !matches!(
+            kind.name,
+            "ball" | "distance" | "rope" | "rail" | "plane-point" | "curve" | "surface"
+        );
         let point = bodies.iter().position(|id| {
             self.builder.model().bodies[id.index()].kind == crate::body::BodyKind::Point
         });
@@ -148,8 +150,7 @@ impl<'a> Context<'a> {
         {
             let name = &spec.between[side].text;
             let message = format!("`{name}` is a point mass and has no direction to hold");
-            let help =
-                "use a joint of points (ball, distance, rope, rail, curve, surface), or a body";
+            let help = "use a joint of points (ball, distance, rope, rail, plane-point, curve, surface), or a body";
             self.error("bad-joint", &joint.site("joint"), spec.span, message, help);
             return None;
         }
@@ -505,7 +506,14 @@ impl<'a> Context<'a> {
 fn has_axis(kind: &JointType) -> bool {
     matches!(
         kind.name,
-        "hinge" | "universal" | "slider" | "cylindrical" | "planar" | "screw" | "rail"
+        "hinge"
+            | "universal"
+            | "slider"
+            | "cylindrical"
+            | "planar"
+            | "screw"
+            | "rail"
+            | "plane-point"
     )
 }
 

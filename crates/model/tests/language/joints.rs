@@ -23,7 +23,7 @@ fn every_type() {
     for kind in JOINT_TYPES {
         let keys = match kind.name {
             "ball" => "point = [1, 1, 1]",
-            "hinge" | "slider" | "cylindrical" | "planar" | "rail" => {
+            "hinge" | "slider" | "cylindrical" | "planar" | "rail" | "plane-point" => {
                 "point = [1, 1, 1]\naxis = [1, 2, 3]"
             }
             "universal" => "point = [1, 1, 1]\naxis = [1, 2, 3]\naxis2 = [2, -1, 0]",
@@ -202,6 +202,24 @@ fn limits_friction_strength() {
     assert_eq!(loaded.warnings[0].code, "not-simulated");
     let outside = keys.replace("min_deg = -30", "min = 0.5");
     assert_eq!(faults(&joint("hinge", &outside)), ["out-of-range"]);
+}
+
+/// A point mass takes the joints that hold a point, and none that holds a direction.
+#[test]
+fn point_masses_take_joints_of_points() {
+    let with = |kind: &str, axis: &str| {
+        format!(
+            "[[point]]\nname = \"P\"\nmass = 1\n[[joint]]\nname = \"j\"\ntype = \"{kind}\"\n\
+             between = [\"world\", \"P\"]\npoint = [0, 0, 0]\n{axis}\n"
+        )
+    };
+    assert!(faults(&with("ball", "")).is_empty());
+    for kind in ["rail", "plane-point"] {
+        assert!(faults(&with(kind, "axis = [1, 2, 3]")).is_empty(), "{kind}");
+    }
+    for kind in ["hinge", "slider", "planar"] {
+        assert_eq!(faults(&with(kind, "axis = [1, 2, 3]")), ["bad-joint"], "{kind}");
+    }
 }
 
 /// A bead on a circle given by formulas: the position is the arc length.
