@@ -52,6 +52,14 @@ pub enum StepError {
         /// Time at the end of the step, s.
         t: f64,
     },
+    /// A force law gives something that is no finite number.
+    #[error("force {force} is not a finite number at t = {t} s")]
+    BadForce {
+        /// The force element.
+        force: usize,
+        /// Time, s.
+        t: f64,
+    },
     /// A body has left the numbers.
     #[error("body {body} is not finite at t = {t} s")]
     NotFinite {

@@ -67,6 +67,14 @@ pub(crate) fn explain(
             );
             (reason, name)
         }
+        StepError::BadForce { force, t } => {
+            let name = model.forces[force].name.clone();
+            let reason = format!(
+                "the force `{name}` is not a finite number at t = {t} s; look at its expressions there: \
+                 a root of a negative number, a division by zero, a logarithm of zero?"
+            );
+            (reason, name)
+        }
         StepError::NotFinite { body, t } => {
             let name = &model.bodies[body].name;
             let reason = format!(

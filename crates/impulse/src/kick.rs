@@ -6,10 +6,11 @@ use gelenk_model::rows::Instant;
 use gelenk_model::signal::Work;
 use gelenk_model::state::{Twist, Wrench};
 
+use crate::error::StepError;
 use crate::scratch::{Bodies, Loads};
 use crate::step::StepReport;
 
-/// f(q, v, t) of all force elements, by ledger line.
+/// f(q, v, t) of all force elements, by ledger line; an error names the first force that is not a finite number.
 pub(crate) fn evaluate_loads(
     model: &Model,
     bodies: &Bodies,
@@ -17,9 +18,9 @@ pub(crate) fn evaluate_loads(
     coordinates: &[f64],
     loads: &mut Loads,
     work: &mut Work,
-) {
+) -> Result<(), StepError> {
     if model.forces.is_empty() {
-        return;
+        return Ok(());
     }
     let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
     model.signals.evaluate(model, &at, work, &mut loads.signals);
@@ -36,6 +37,21 @@ pub(crate) fn evaluate_loads(
         };
         law.add_wrench(&context, wrench);
     }
+    let all = [&loads.potential, &loads.work, &loads.dissipation];
+    if all.into_iter().flatten().all(is_finite) {
+        return Ok(());
+    }
+    // One after the other, to find the one at fault.
+    let culprit = model.forces.iter().position(|force| {
+        loads.work.fill(Wrench::zero());
+        force.kind.law().add_wrench(&context, &mut loads.work);
+        !loads.work.iter().all(is_finite)
+    });
+    Err(StepError::BadForce { force: culprit.unwrap_or(0), t })
+}
+
+fn is_finite(wrench: &Wrench) -> bool {
+    (wrench.force + wrench.torque).iter().all(|x| x.is_finite())
 }
 
 /// v += dt M⁻¹ f.

@@ -196,16 +196,29 @@ impl Parts<'_> {
             StepError::Positions { block, .. } | StepError::Velocities { block, .. } => {
                 Some(self.model.rows[block].name.clone())
             }
+            StepError::BadForce { force, .. } => Some(self.model.forces[force].name.clone()),
             StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
                 Some(self.model.bodies[body].name.clone())
             }
             StepError::Energy { .. } => None,
         };
+        let what = match *error {
+            StepError::Positions { gap, .. } => format!("its gap stays at {gap:.1e}"),
+            StepError::Velocities { error, .. } => {
+                format!("its velocity error stays at {error:.1e}")
+            }
+            StepError::Forces { .. } => "forces that read velocities do not settle".to_owned(),
+            StepError::BadForce { .. } | StepError::NotFinite { .. } => {
+                "it is not a finite number".to_owned()
+            }
+            StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
+        };
+        let where_ = element.as_ref().map_or(String::new(), |name| format!(" at `{name}`"));
         self.events.push(Event {
             time,
             kind: "step-halved".to_owned(),
             between: element.into_iter().collect(),
-            detail: format!("step halved to {part:.3e} s: {error}"),
+            detail: format!("step halved to {part:.3e} s{where_}: {what}"),
         });
     }
 

@@ -232,6 +232,7 @@ impl<'m> Simulation<'m> {
         bodies.read_state(state);
         let (poses, twists) = (&bodies.poses, &bodies.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
+        let (mut n_open, mut widest) = (0, (0.0, 0));
         for (i, block) in model.rows.iter().enumerate() {
             let mut c = [0.0; crate::small::MAX];
             block.error(model, &at, work, &mut c[..block.n_rows]);
@@ -239,9 +240,17 @@ impl<'m> Simulation<'m> {
                 c[0] = c[0].max(0.0);
             }
             let gap = c.iter().map(|x| x * x).sum::<f64>().sqrt();
-            self.worst_gaps[i] = gap;
             rows.gap[i] = gap;
-            let allowed = block.tolerance.unwrap_or(self.method.tolerance).max(OPEN_AT_START);
+            let tolerance = block.tolerance.unwrap_or(self.method.tolerance);
+            if gap <= tolerance {
+                self.worst_gaps[i] = gap;
+            } else {
+                n_open += 1;
+                if gap > widest.0 {
+                    widest = (gap, i);
+                }
+            }
+            let allowed = tolerance.max(OPEN_AT_START);
             if gap.is_nan() || gap > allowed {
                 let reason = format!(
                     "`{}` is open by {gap:.3e} at the start, more than {allowed:.1e}: \
@@ -250,6 +259,20 @@ impl<'m> Simulation<'m> {
                 );
                 return Err(Failure { reason, element: Some(block.name.clone()) });
             }
+        }
+        if n_open > 0 {
+            let (gap, block) = (widest.0, &model.rows[widest.1]);
+            let tolerance = block.tolerance.unwrap_or(self.method.tolerance);
+            self.events.push(Event {
+                time: state.t,
+                kind: "start-open".to_owned(),
+                between: vec![block.name.clone()],
+                detail: format!(
+                    "{n_open} joint(s) or equation(s) start wider than their tolerance, the widest `{}` with {gap:.2e} \
+                     where {tolerance:.1e} is allowed; the first step closes them, and gaps count from there",
+                    block.name
+                ),
+            });
         }
         Ok(())
     }

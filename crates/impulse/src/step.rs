@@ -103,7 +103,7 @@ impl Stage {
         let solver = method.solver.solver();
 
         prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
-        half_kick(model, state, scratch, h); // v += h/2 M⁻¹ f(q, v, t)
+        half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
         let span = 0.5 * (h + self.h_open);
@@ -175,13 +175,14 @@ fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
 }
 
 /// v += h/2 M⁻¹ f(q, v, t).
-fn half_kick(model: &Model, state: &State, scratch: &mut Scratch, h: f64) {
+fn half_kick(model: &Model, state: &State, scratch: &mut Scratch, h: f64) -> Result<(), StepError> {
     if model.forces.is_empty() {
-        return;
+        return Ok(());
     }
     let Scratch { bodies, loads, work, .. } = scratch;
-    evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work);
+    evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work)?;
     kick(bodies, loads, 0.5 * h);
+    Ok(())
 }
 
 /// Free flight over `h`: s(h) = s + ṡ h + g h²/2, ṡ(h) = ṡ + g h, R(h) = R(q) R, ω(h).
@@ -234,7 +235,7 @@ fn end_kick(
     scratch.rows.velocity_impulse.fill(0.0);
     let mut corrections = 0;
     if !scratch.loads.velocity_dependent {
-        half_kick(model, state, scratch, h);
+        half_kick(model, state, scratch, h)?;
         if correct {
             corrections += solver.correct_velocities(model, method, state.t, scratch)?;
         }
@@ -249,7 +250,7 @@ fn end_kick(
         flatten(&bodies.twists, &mut scratch.flat_twists);
         scratch.rounds.before(&scratch.flat_twists);
         scratch.previous_twists.copy_from_slice(&bodies.twists);
-        evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work);
+        evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work)?;
         bodies.twists.copy_from_slice(&bodies.twists_before);
         kick(bodies, loads, 0.5 * h);
         for (i, block) in rows.blocks.iter().enumerate() {
