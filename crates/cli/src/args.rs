@@ -200,7 +200,7 @@ pub(crate) struct RunArgs {
 /// How a film strip looks.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FilmArgs {
-    /// How many instants the film strip shows
+    /// About how many instants the film strip shows; their times are round numbers
     #[arg(long, value_name = "N", default_value = "12", value_parser = frames, requires = "film", help_heading = "Film strip")]
     pub(crate) frames: usize,
     /// Instants over each other (overlaid) or next to each other (side-by-side)

@@ -101,7 +101,10 @@ fn a_run_that_fails_says_where_and_keeps_what_was_reached() {
     let folder = folder();
     std::fs::write(folder.path().join("failing.toml"), FAILING).unwrap();
     let (text, err) = text_of(folder.path(), &["run", "failing.toml"], 3);
-    assert!(err.contains("bob") && err.contains("t = 0.") && err.contains("failing.mcap"), "{err}");
+    assert!(
+        err.contains("force `push`") && err.contains("t = 0.") && err.contains("failing.mcap"),
+        "{err}"
+    );
     assert!(text.contains("recording: failing.mcap"), "{text}");
     let value = json_of(folder.path(), &["verify", "failing.mcap"], 0);
     assert_eq!(value["certificate"]["end"]["kind"], "failed", "{value:#}");

@@ -71,7 +71,7 @@ pub(crate) fn explain(
             let name = model.forces[force].name.clone();
             let reason = format!(
                 "the force `{name}` is not a finite number at t = {t} s; look at its expressions there: \
-                 a root of a negative number, a division by zero, a logarithm of zero?"
+                 it may take a root of a negative number or divide by zero"
             );
             (reason, name)
         }
