@@ -82,10 +82,14 @@ fn the_period_of_the_pendulum_is_that_of_the_paper() {
     let (t0, rows) = table();
     assert_eq!(rows.len(), 9);
     let mut before: Option<f64> = None;
-    for row in rows.iter().filter(|row| row.h >= 0.000_624) {
+    for row in &rows {
         let error = t0 - period(row.h, t0);
         let off = error / row.error - 1.0;
-        assert!(off.abs() < 0.05, "h = {}: {error} is {:.2} % off the paper's", row.h, 100.0 * off);
+        // The last row contradicts the ratio: see the reference file.
+        if row.h > 0.000_31 {
+            let percent = 100.0 * off;
+            assert!(off.abs() < 0.05, "h = {}: {error} is {percent:.2} % off the paper's", row.h);
+        }
         if let Some(before) = before {
             let ratio: f64 = before / error;
             assert!((ratio / 4.0 - 1.0).abs() < 0.02, "h = {}: ratio {ratio}", row.h);
