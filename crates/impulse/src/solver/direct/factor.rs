@@ -11,7 +11,7 @@ use crate::small;
 /// A pivot below this part of its row's own response is a redundant row.
 ///
 /// Rounding leaves about 1e-16 times the growth of the elimination; regular mechanisms keep pivots above 1/n² or so.
-const REDUNDANT: f64 = 1e-11;
+const REDUNDANT: f64 = 1e-13;
 
 /// The factor: pattern made once for a model, numbers made once a step.
 #[derive(Clone, Debug)]

@@ -27,8 +27,8 @@ use crate::small;
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
-/// Solves after which a step that has not converged is given up.
-const MAX_SOLVES: u64 = 50;
+/// Solves within which the worst error must halve.
+const PATIENCE: u32 = 20;
 
 impl Solver for Direct {
     fn correct_positions(
@@ -176,8 +176,9 @@ impl Newton {
         }
     }
 
-    /// Closed when every block is within tolerance; lost when the worst error grows tenfold over the first, is not
-    /// finite, or three times in a row does not fall by a tenth.
+    /// Closed when every block is within tolerance; lost when the worst error is not finite, grows a hundredfold over
+    /// the first, or does not halve within [`PATIENCE`] solves: a body that turns by a radian in a step converges slowly, but
+    /// does.
     fn judge(&mut self) -> Verdict {
         let worst = std::mem::replace(&mut self.worst, 0.0);
         if worst < 1.0 {
@@ -186,12 +187,12 @@ impl Newton {
         if self.solves == 0 {
             (self.first, self.best) = (worst, f64::INFINITY);
         }
-        self.stalls = if worst > 0.9 * self.best { self.stalls + 1 } else { 0 };
-        self.best = self.best.min(worst);
-        let lost = !worst.is_finite()
-            || worst > 10.0 * self.first.max(1.0)
-            || self.stalls >= 3
-            || self.solves >= MAX_SOLVES;
+        self.stalls += 1;
+        if worst < 0.5 * self.best {
+            (self.best, self.stalls) = (worst, 0);
+        }
+        let lost =
+            !worst.is_finite() || worst > 100.0 * self.first.max(1.0) || self.stalls > PATIENCE;
         if lost {
             return Verdict::Lost;
         }
