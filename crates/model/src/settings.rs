@@ -41,7 +41,7 @@ impl Default for RunSettings {
             tolerance: 1e-9,
             velocity_tolerance: 1e-9,
             order: 2,
-            solver: "iterative".to_owned(),
+            solver: "direct".to_owned(),
             flight: Flight::Exact,
             velocity_correction: true,
             sample: None,

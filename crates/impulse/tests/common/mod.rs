@@ -71,9 +71,10 @@ pub fn eight_loop() -> Model {
     chain(&points)
 }
 
-/// Settings with a step and a tolerance.
+/// Settings with a step and a tolerance, for the papers' sweep.
 pub fn settings(step: f64, tolerance: f64) -> RunSettings {
-    RunSettings { step, tolerance, velocity_tolerance: tolerance, ..RunSettings::default() }
+    let solver = "iterative".to_owned();
+    RunSettings { step, tolerance, velocity_tolerance: tolerance, solver, ..RunSettings::default() }
 }
 
 /// The simulation after `t` seconds.
