@@ -3,6 +3,7 @@
 //! [`run`] runs a model and tells an observer; [`Simulation`] is the same step by step; [`step`] is one step alone.
 //! The equations are in the crate's README.
 
+pub mod bounds;
 pub mod compose;
 pub mod error;
 mod explain;
@@ -17,6 +18,7 @@ pub mod simulation;
 mod small;
 pub mod solver;
 mod step;
+mod stops;
 
 pub use compose::Order;
 pub use error::StepError;

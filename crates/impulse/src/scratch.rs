@@ -11,6 +11,7 @@ use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
 use crate::solver::{Anderson, Factor};
+use crate::stops::Stops;
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct Scratch {
     pub(crate) flat_twists: Vec<f64>,
     /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
     pub(crate) previous_twists: Vec<Twist>,
+    /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
+    pub(crate) stops: Stops,
     /// The state before the step, to go back to; written by [`step`](crate::step).
     pub(crate) saved: State,
 }
@@ -45,9 +48,11 @@ impl Scratch {
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
+        let rows = Rows::new(model);
         Scratch {
             bodies: Bodies::new(model),
-            rows: Rows::new(model),
+            stops: Stops::new(model, &rows.stops),
+            rows,
             loads,
             rounds: Anderson::new(n_flat),
             flat_twists: vec![0.0; n_flat],
@@ -63,9 +68,12 @@ impl Scratch {
 
 impl Scratch {
     /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
-    /// where laws read velocities or book work, which need velocities that fit the joints.
+    /// where laws read velocities or book work, or rows have bounds, which need velocities that fit the joints.
     pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
-        method.velocity_correction && last || self.loads.booked || self.loads.velocity_dependent
+        method.velocity_correction && last
+            || self.loads.booked
+            || self.loads.velocity_dependent
+            || self.rows.any_bounded
     }
 }
 

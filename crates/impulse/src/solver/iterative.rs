@@ -5,6 +5,7 @@ use gelenk_model::Model;
 use gelenk_model::math::Vec3;
 
 use super::{Anderson, Solver, norm};
+use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{Look, Rows, Shape};
@@ -22,7 +23,8 @@ use crate::small;
 /// After [`PLAIN_SWEEPS`] sweeps without an end the convergence is slow and [`Anderson`] acceleration helps; every joint
 /// is then corrected in every sweep.
 ///
-/// One-sided rows (ropes) are corrected where C > 0, and give back what is too much of their impulse p ≤ 0.
+/// Bounded rows (ropes, end stops, friction) get what their bounds lower ≤ p ≤ upper let them have, and give back what is
+/// too much: p ← clamp(p − K⁻¹ e). Blocks that are inactive are left out.
 ///
 /// The paper gives up (and halves h) when the error of any joint grows. In loops errors of single joints do grow while the
 /// sweep converges, so our rule looks at the worst error relative to its tolerance: the sweep goes on while its
@@ -49,6 +51,10 @@ impl Solver for Iterative {
         let h_inv = 1.0 / look.h;
         let mut c = [0.0; small::MAX];
         let correct = |i: usize, rows: &mut Rows, bodies: &mut Bodies, sweep: &mut Sweep| {
+            if rows.inactive[i] {
+                rows.gap[i] = 0.0;
+                return;
+            }
             let block = &rows.blocks[i];
             let tolerance = block.tolerance.unwrap_or(method.tolerance).max(floor);
             let (row, n) = (block.first_row, block.n_rows);
@@ -70,11 +76,17 @@ impl Solver for Iterative {
             } else {
                 let c = &mut c[..n];
                 rows.error_ahead(i, model, bodies, look, work, c);
-                if block.one_sided {
-                    rows.gap[i] = c[0].max(0.0);
-                    let e = (c[0] - rows.target[row].max(0.0)) * h_inv;
-                    let p = one_sided(rows.k_inv[block.k], e, rows.impulse[row]);
-                    let missing = p.abs() / (rows.k_inv[block.k] * h_inv).max(f64::MIN_POSITIVE);
+                if block.bound != Bound::None {
+                    let target = rows.target[row];
+                    let (gap, target) = if block.bound == Bound::Friction {
+                        (0.0, target)
+                    } else {
+                        (c[0].max(0.0), target.max(0.0))
+                    };
+                    rows.gap[i] = gap;
+                    let k_inv = rows.k_inv[block.k];
+                    let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
+                    let missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
                     if sweep.wants(i, missing, tolerance) {
                         rows.apply(i, &[p], bodies);
                         rows.impulse[row] += p;
@@ -117,6 +129,9 @@ impl Solver for Iterative {
         let speed = bodies.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max);
         let tolerance = method.velocity_tolerance.max(32.0 * f64::EPSILON * speed);
         let correct = |i: usize, rows: &mut Rows, bodies: &mut Bodies, sweep: &mut Sweep| {
+            if rows.inactive[i] {
+                return;
+            }
             let block = &rows.blocks[i];
             let (row, n) = (block.first_row, block.n_rows);
             if let Shape::Ball(ball) = block.shape {
@@ -134,14 +149,12 @@ impl Solver for Iterative {
             } else {
                 let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
                 rows.error_rate(i, &bodies.twists, &mut e[..n]);
-                if block.one_sided {
-                    // A slack rope has no say.
-                    if rows.slack[i] {
-                        return;
-                    }
-                    rows.velocity_error[i] = e[0].max(0.0);
-                    let p = one_sided(rows.k_inv[block.k], e[0], rows.velocity_impulse[row]);
-                    let missing = p.abs() / rows.k_inv[block.k].max(f64::MIN_POSITIVE);
+                if block.bound != Bound::None {
+                    let one_sided = block.bound != Bound::Friction;
+                    rows.velocity_error[i] = if one_sided { e[0].max(0.0) } else { 0.0 };
+                    let k_inv = rows.k_inv[block.k];
+                    let p = rows.bounded(row, k_inv * e[0], rows.velocity_impulse[row]);
+                    let missing = p.abs() / k_inv.max(f64::MIN_POSITIVE);
                     if sweep.wants(i, missing, tolerance) {
                         rows.apply(i, &[p], bodies);
                         rows.velocity_impulse[row] += p;
@@ -200,8 +213,13 @@ fn sweeps(
             let delta = anderson.after(impulse(rows));
             for i in 0..n_blocks {
                 let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
-                if rows.blocks[i].one_sided {
-                    delta[row] = delta[row].min(-impulse(rows)[row]);
+                if rows.inactive[i] {
+                    delta[row..row + n].fill(0.0);
+                    continue;
+                }
+                if rows.blocks[i].bound != Bound::None {
+                    let p = impulse(rows)[row];
+                    delta[row] = (p + delta[row]).clamp(rows.lower[row], rows.upper[row]) - p;
                 }
                 rows.apply(i, &delta[row..row + n], bodies);
             }
@@ -218,10 +236,12 @@ fn sweeps(
     }
 }
 
-/// The impulse that takes the rate `e` of a one-sided row to e ≤ 0, or gives back of the impulse `p` there is already
-/// what is too much: p stays ≤ 0.
-fn one_sided(k_inv: f64, e: f64, p: f64) -> f64 {
-    (p - k_inv * e).min(0.0) - p
+impl Rows {
+    /// What to add to the impulse `p` of a bounded row that is too large by `excess`, within its bounds.
+    #[inline]
+    fn bounded(&self, row: usize, excess: f64, p: f64) -> f64 {
+        (p - excess).clamp(self.lower[row], self.upper[row]) - p
+    }
 }
 
 /// One sweep.
