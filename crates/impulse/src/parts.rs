@@ -172,7 +172,11 @@ impl Parts<'_> {
         };
         if !accepted {
             state.clone_from(&scratch.saved);
-            return Err(StepError::Energy { defect, kinetic: self.kinetic, t: scratch.saved.t + part });
+            return Err(StepError::Energy {
+                defect,
+                kinetic: self.kinetic,
+                t: scratch.saved.t + part,
+            });
         }
         (self.kinetic, self.potential) = (kinetic, potential);
         self.add(report, scratch);

@@ -305,8 +305,11 @@ impl Rows {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        for (i, block) in
-            self.blocks.iter().enumerate().filter(|(_, b)| matches!(b.bound, Bound::Rope | Bound::Stop))
+        for (i, block) in self
+            .blocks
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| matches!(b.bound, Bound::Rope | Bound::Stop))
         {
             let mut c = [0.0];
             model.rows[i].error(model, &at, work, &mut c);

@@ -18,9 +18,12 @@ const MAX_IMPACTS: u32 = 40;
 /// After so many impacts at one instant the stops give nothing back any more.
 const ELASTIC_IMPACTS: u32 = 20;
 
-/// A stop that was hit within this part of the asked step before gives nothing back: bounces that become ever shorter have
-/// an end.
+/// A stop that was hit within this part of the asked step before gives nothing back.
 const SHORTEST_BOUNCE: f64 = 1e-3;
+
+/// Nor does one that is hit again with a speed that times the flight since is below so many tolerances. (A bounce of the
+/// height y has 4 y.)
+const FLATTEST_BOUNCE: f64 = 40.0;
 
 /// What is left of a part and below this part of the asked step passes without motion: shorter steps would turn rounding of
 /// positions into speeds.
@@ -53,6 +56,15 @@ pub(crate) struct Stops {
     /// Velocities and impulses after the compression of an impact.
     compressed: Vec<Twist>,
     compressing: Vec<f64>,
+}
+
+impl Watch {
+    /// Whether the bounce that ends at time `t` is too short or too flat to go on: below the tolerance there is nothing to
+    /// see of it. Bounces that become ever shorter have an end.
+    fn bounced_lately(&self, t: f64, h: f64) -> bool {
+        let flight = t - self.hit;
+        flight < SHORTEST_BOUNCE * h || self.now.1 * flight < FLATTEST_BOUNCE * self.tolerance
+    }
 }
 
 impl Stops {
@@ -275,7 +287,7 @@ impl Parts<'_> {
             for watch in &stops.watches {
                 let RowKind::Stop(stop) = &self.model.rows[watch.block].kind else { continue };
                 let row = rows.blocks[watch.block].first_row;
-                let lately = state.t - watch.hit < SHORTEST_BOUNCE * self.h;
+                let lately = watch.bounced_lately(state.t, self.h);
                 let p = stop.restitution * rows.velocity_impulse[row];
                 if p != 0.0 && !lately && round < ELASTIC_IMPACTS {
                     rows.apply(watch.block, &[p], bodies);
@@ -415,9 +427,7 @@ mod tests {
     #[test]
     fn finds_the_root_of_a_cubic() {
         let c = |s: f64| (s - 0.3) * (s + 1.0) * (s + 2.0);
-        let rate = |s: f64| {
-            (s + 1.0) * (s + 2.0) + (s - 0.3) * (s + 2.0) + (s - 0.3) * (s + 1.0)
-        };
+        let rate = |s: f64| (s + 1.0) * (s + 2.0) + (s - 0.3) * (s + 2.0) + (s - 0.3) * (s + 1.0);
         let root = rise((c(0.0), rate(0.0)), (c(1.0), rate(1.0)), 1.0);
         assert!((root - 0.3).abs() < 1e-14, "{root}");
     }

@@ -51,11 +51,8 @@ fn numbers(event: &Event) -> [f64; 3] {
 /// Between two elastic stops a block goes back and forth for ever: every crossing takes l/v, and nothing is lost.
 #[test]
 fn elastic_stops_keep_speed_and_period() {
-    let model = block(
-        "[0, 0, 0]",
-        1.7,
-        "start = 0.3\nlimits = { min = -0.5, max = 0.8, restitution = 1 }",
-    );
+    let model =
+        block("[0, 0, 0]", 1.7, "start = 0.3\nlimits = { min = -0.5, max = 0.8, restitution = 1 }");
     for order in [2, 4] {
         let settings = RunSettings { order, ..settings(0.03, 1e-10) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();

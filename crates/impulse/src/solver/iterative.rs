@@ -77,16 +77,19 @@ impl Solver for Iterative {
                 let c = &mut c[..n];
                 rows.error_ahead(i, model, bodies, look, work, c);
                 if block.bound != Bound::None {
-                    let target = rows.target[row];
-                    let (gap, target) = if block.bound == Bound::Friction {
-                        (0.0, target)
-                    } else {
-                        (c[0].max(0.0), target.max(0.0))
-                    };
-                    rows.gap[i] = gap;
+                    let one_sided = block.bound != Bound::Friction;
+                    let mut target = rows.target[row];
+                    rows.gap[i] = 0.0;
+                    if one_sided {
+                        rows.gap[i] = c[0].max(0.0);
+                        target = target.clamp(0.0, 0.5 * tolerance);
+                    }
                     let k_inv = rows.k_inv[block.k];
                     let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
-                    let missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
+                    let mut missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
+                    if one_sided && c[0] > target && p != 0.0 {
+                        missing = c[0]; // gaps count from 0, not from the target
+                    }
                     if sweep.wants(i, missing, tolerance) {
                         rows.apply(i, &[p], bodies);
                         rows.impulse[row] += p;
