@@ -6,6 +6,7 @@ use gelenk_model::{Event, Model, State, Twist, Wrench};
 use crate::bounds::{Mode, rest_speed};
 use crate::error::StepError;
 use crate::parts::Parts;
+use crate::rows::At;
 use crate::scratch::Scratch;
 use crate::step::{StepReport, add_joint_impulses, prepare, set_slack};
 
@@ -260,7 +261,7 @@ impl Parts<'_> {
         let solver = self.method.solver.solver();
         for round in 0..MAX_IMPACTS {
             prepare(self.model, state, scratch);
-            scratch.rows.set_modes(self.model, &scratch.bodies, state, self.method);
+            scratch.set_modes(self.model, state, self.method);
             if !self.runs_into_stop(state, scratch) {
                 return Ok(());
             }
@@ -276,7 +277,7 @@ impl Parts<'_> {
             let touched = |i: usize| watches.iter().any(|w| w.block == i && !w.open);
             rows.set_instant_bounds(touched);
             rows.velocity_impulse.fill(0.0);
-            solver.correct_velocities(self.model, self.method, state.t, scratch)?;
+            solver.correct_velocities(self.model, self.method, &At::of(state), scratch)?;
             scratch.bodies.write_velocities(state);
             let energy_compressed = self.model.kinetic_energy(state);
 
@@ -297,7 +298,7 @@ impl Parts<'_> {
             }
             if bounces {
                 rows.set_instant_bounds(|_| false);
-                solver.correct_velocities(self.model, self.method, state.t, scratch)?;
+                solver.correct_velocities(self.model, self.method, &At::of(state), scratch)?;
                 scratch.bodies.write_velocities(state);
                 let energy = self.model.kinetic_energy(state);
                 if energy > energy_before {
