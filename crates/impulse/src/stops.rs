@@ -39,6 +39,8 @@ pub(crate) struct Watch {
     tolerance: f64,
     /// Whether there was room when the step began.
     open: bool,
+    /// C when the step began.
+    start: f64,
     /// C and Ċ at a time when there is room, at a later one, and at the end of the last try.
     lo: (f64, f64),
     hi: (f64, f64),
@@ -60,6 +62,16 @@ pub(crate) struct Stops {
 }
 
 impl Watch {
+    /// Whether a place is behind the stop. Arrivals are found to half the tolerance; one that is just being left may be
+    /// within it, and blurred by the gaps of the joints.
+    fn passed(&self, place: (f64, f64)) -> bool {
+        if self.start > -0.5 * self.tolerance {
+            place.0 > self.tolerance && place.1 > 0.0
+        } else {
+            place.0 > 0.5 * self.tolerance
+        }
+    }
+
     /// Whether the bounce that ends at time `t` is too short or too flat to go on: below the tolerance there is nothing to
     /// see of it. Bounces that become ever shorter have an end.
     fn bounced_lately(&self, t: f64, h: f64) -> bool {
@@ -74,6 +86,7 @@ impl Stops {
             block,
             tolerance: 0.0,
             open: false,
+            start: 0.0,
             lo: (0.0, 0.0),
             hi: (0.0, 0.0),
             now: (0.0, 0.0),
@@ -162,6 +175,7 @@ impl Parts<'_> {
         for watch in &mut stops.watches {
             watch.tolerance = rows.bound_tolerance(watch.block, bodies, self.method);
             watch.lo = rows.stop_place(watch.block, self.model, bodies, state);
+            watch.start = watch.lo.0;
         }
         let report = self.make(state, scratch, left, t_end, level)?;
         let mut passed = self.look(state, scratch);
@@ -200,7 +214,7 @@ impl Parts<'_> {
             watch.open = rows.mode[watch.block] == Mode::Open;
             if watch.open {
                 rows.gap[watch.block] = watch.now.0.max(0.0);
-                passed |= watch.now.0 > watch.tolerance;
+                passed |= watch.passed(watch.now);
             }
         }
         passed
@@ -222,7 +236,7 @@ impl Parts<'_> {
         scratch.stops.watches.iter_mut().for_each(|watch| watch.hi = watch.now);
         for round in 0..MAX_TRIES {
             let width = late - early;
-            let passed = scratch.stops.watches.iter().filter(|w| w.open && w.hi.0 > w.tolerance);
+            let passed = scratch.stops.watches.iter().filter(|w| w.open && w.passed(w.hi));
             let mut guess = passed.map(|w| rise(w.lo, w.hi, width)).fold(1.0, f64::min);
             if round % 4 == 3 || !(guess > 0.0 && guess < 1.0) {
                 guess = 0.5;
@@ -236,7 +250,8 @@ impl Parts<'_> {
                 late = tau;
                 watches(scratch, |watch| watch.hi = watch.now);
             } else {
-                let arrives = |w: &Watch| w.open && w.hi.0 > w.tolerance && w.now.0 >= -w.tolerance;
+                let arrives =
+                    |w: &Watch| w.open && w.passed(w.hi) && w.now.0 >= -0.5 * w.tolerance;
                 if scratch.stops.watches.iter().any(arrives) {
                     return Ok((report, tau));
                 }
@@ -245,7 +260,7 @@ impl Parts<'_> {
             }
             state.clone_from(&scratch.saved);
         }
-        let passed = scratch.stops.watches.iter().find(|w| w.open && w.hi.0 > w.tolerance);
+        let passed = scratch.stops.watches.iter().find(|w| w.open && w.passed(w.hi));
         let (block, gap) = passed.map_or((0, 0.0), |w| (w.block, w.hi.0));
         Err(StepError::Positions { block, gap, sweeps: u64::from(MAX_TRIES), t })
     }

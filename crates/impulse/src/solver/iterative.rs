@@ -136,10 +136,13 @@ impl Swept for PositionSweep<'_> {
         if block.bound != Bound::None {
             let one_sided = block.bound != Bound::Friction;
             let mut target = rows.target[row];
+            let mut allowed = tolerance;
             rows.gap[i] = 0.0;
             if one_sided {
                 rows.gap[i] = c[0].max(0.0);
-                target = target.clamp(0.0, 0.5 * tolerance);
+                // What rests at a stop keeps away from the tolerance, beyond which it would have been passed.
+                allowed = if block.bound == Bound::Stop { 0.5 * tolerance } else { tolerance };
+                target = target.clamp(0.0, 0.5 * allowed);
             }
             let k_inv = rows.k_inv[block.k];
             let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
@@ -147,7 +150,7 @@ impl Swept for PositionSweep<'_> {
             if one_sided && c[0] > target && p != 0.0 {
                 missing = c[0]; // gaps count from 0, not from the target
             }
-            if sweep.wants(i, missing, tolerance) {
+            if sweep.wants(i, missing, allowed) {
                 rows.apply(i, &[p], bodies);
                 rows.impulse[row] += p;
             }
