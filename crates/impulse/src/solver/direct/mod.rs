@@ -1,5 +1,6 @@
 //! The direct solver: Newton on all joints at once.
 
+mod bounded;
 mod dense;
 mod factor;
 mod order;
@@ -24,8 +25,8 @@ use crate::small;
 /// ```
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
-/// Trees and chains cost linear time. Models with bounded rows (ropes, end stops, dry friction) and with joints that are not there go to the iterative
-/// solver. Rows that depend on others get no impulse; their gap is watched like any other.
+/// Trees and chains cost linear time. Rows with bounds (ropes, end stops, dry friction) are an active set that is found with the impulses; where it does not settle,
+/// the sweep of the iterative solver goes on. Rows that depend on others get no impulse; their gap is watched like any other.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -40,14 +41,18 @@ impl Solver for Direct {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.needs_sweep() {
-            return Iterative.correct_positions(model, method, look, scratch);
+        if scratch.rows.has_bounds() {
+            return bounded::correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
         let found = match scratch.regular_balls() {
             Some((balls, rows, bodies)) => {
                 balls.begin_positions(rows, bodies);
-                let found = newton(balls, |b| b.look(look, method.tolerance, floor, bodies), Balls::solve_and_apply);
+                let found = newton(
+                    balls,
+                    |b| b.look(look, method.tolerance, floor, bodies),
+                    Balls::solve_and_apply,
+                );
                 balls.end(&mut rows.impulse, &mut rows.gap, bodies);
                 found
             }
@@ -59,7 +64,12 @@ impl Solver for Direct {
                 newton(scratch, see, |scratch| solve_and_apply(scratch, false))
             }
         };
-        found.map_err(|(block, sweeps)| StepError::Positions { block, gap: scratch.rows.gap[block], sweeps, t: look.t })
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: scratch.rows.gap[block],
+            sweeps,
+            t: look.t,
+        })
     }
 
     fn correct_velocities(
@@ -69,8 +79,8 @@ impl Solver for Direct {
         at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.needs_sweep() {
-            return Iterative.correct_velocities(model, method, at, scratch);
+        if scratch.rows.has_bounds() {
+            return bounded::correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         let found = match scratch.regular_balls() {
@@ -86,14 +96,23 @@ impl Solver for Direct {
                 newton(scratch, see, |scratch| solve_and_apply(scratch, true))
             }
         };
-        found.map_err(|(block, sweeps)| {
-            StepError::Velocities { block, error: scratch.rows.velocity_error[block], sweeps, t: at.t }
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: scratch.rows.velocity_error[block],
+            sweeps,
+            t: at.t,
         })
     }
 }
 
 /// Looks at C(t+h) of all blocks and leaves −(C − target)/h as the right side of the next solve.
-fn look_ahead(model: &Model, method: &Method, look: &Look<'_>, floor: f64, scratch: &mut Scratch) -> Worst {
+fn look_ahead(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> Worst {
     let Scratch { bodies, rows, work, .. } = scratch;
     let rate = -1.0 / look.h;
     let mut worst = Worst::default();
@@ -133,7 +152,7 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
 fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
     let Scratch { bodies, rows, direct, .. } = scratch;
     let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
-    if !factor.ready {
+    if !factor.ready || !factor.whole() {
         factor.refresh(rows);
     }
     factor.solve(&rows.error, &mut rows.solution);
