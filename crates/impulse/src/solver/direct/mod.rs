@@ -5,12 +5,13 @@ mod dense;
 mod factor;
 mod order;
 
+pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use factor::Factor;
 pub(crate) use order::{eliminate, neighbours};
 
 use gelenk_model::Model;
 
-use super::{Iterative, Solver, Worst, norm};
+use super::{Solver, Worst, norm};
 use crate::balls::Balls;
 use crate::error::StepError;
 use crate::method::Method;
