@@ -10,6 +10,7 @@ use crate::small;
 
 /// All rows of a model.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub struct Rows {
     /// Whether the numbers below belong to the poses of the bodies; written by [`prepare`](Rows::prepare).
     pub ready: bool,
@@ -17,6 +18,8 @@ pub struct Rows {
     pub blocks: Vec<Block>,
     /// Whether any block is one-sided; constant.
     pub any_one_sided: bool,
+    /// Whether any block may depend on time; constant.
+    pub rheonomic: bool,
     /// Bodies of all blocks, one block after the other; constant.
     pub body_list: Vec<usize>,
     /// Jacobians, row-major, 6 columns a body; written by [`prepare`](Rows::prepare).
@@ -94,6 +97,7 @@ impl Rows {
         let (n_rows, n_blocks) = (model.n_rows(), blocks.len());
         Rows {
             ready: false,
+            rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
             any_one_sided: blocks.iter().any(|b| b.one_sided),
             blocks,
             body_list,

@@ -58,8 +58,11 @@ impl Solver for Iterative {
         } else {
             sweeps(&mut PositionSweep { model, method, look, floor, bodies, rows, work }, anderson)
         };
-        found.map_err(|(block, sweeps)| {
-            StepError::Positions { block, gap: scratch.rows.gap[block], sweeps, t: look.t }
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: scratch.rows.gap[block],
+            sweeps,
+            t: look.t,
         })
     }
 
@@ -77,15 +80,18 @@ impl Solver for Iterative {
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
             balls.begin_sweeps(bodies);
-            let mut system = BallVelocitySweep { balls, rows, tolerance };
+            let mut system = BallVelocitySweep { tolerance, balls, rows };
             let found = sweeps(&mut system, anderson);
             balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
             found
         } else {
             sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson)
         };
-        found.map_err(|(block, sweeps)| {
-            StepError::Velocities { block, error: scratch.rows.velocity_error[block], sweeps, t: at.t }
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: scratch.rows.velocity_error[block],
+            sweeps,
+            t: at.t,
         })
     }
 }

@@ -43,22 +43,28 @@ impl Solver for Direct {
             return Iterative.correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
-        let found = match scratch.regular_balls() {
-            Some((balls, rows, bodies)) => {
-                balls.begin_positions(rows, bodies);
-                let found = newton(balls, |b| b.look(look, method.tolerance, floor, bodies), Balls::solve_and_apply);
-                balls.end(&mut rows.impulse, &mut rows.gap, bodies);
-                found
-            }
-            None => {
-                scratch.prepare_rows(model, look.t - look.h, look.coordinates);
-                scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
-                apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
-                let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-                newton(scratch, see, |scratch| solve_and_apply(scratch, false))
-            }
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_positions(rows, bodies);
+            let found = newton(
+                balls,
+                |b| b.look(look, method.tolerance, floor, bodies),
+                Balls::solve_and_apply,
+            );
+            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+            scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
+            apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
+            let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
+            newton(scratch, see, |scratch| solve_and_apply(scratch, false))
         };
-        found.map_err(|(block, sweeps)| StepError::Positions { block, gap: scratch.rows.gap[block], sweeps, t: look.t })
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: scratch.rows.gap[block],
+            sweeps,
+            t: look.t,
+        })
     }
 
     fn correct_velocities(
@@ -72,27 +78,33 @@ impl Solver for Direct {
             return Iterative.correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-        let found = match scratch.regular_balls() {
-            Some((balls, rows, bodies)) => {
-                balls.begin_velocities(bodies);
-                let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
-                balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
-                found
-            }
-            None => {
-                scratch.prepare_rows(model, at.t, at.coordinates);
-                let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-                newton(scratch, see, |scratch| solve_and_apply(scratch, true))
-            }
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_velocities(bodies);
+            let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, at.t, at.coordinates);
+            let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
+            newton(scratch, see, |scratch| solve_and_apply(scratch, true))
         };
-        found.map_err(|(block, sweeps)| {
-            StepError::Velocities { block, error: scratch.rows.velocity_error[block], sweeps, t: at.t }
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: scratch.rows.velocity_error[block],
+            sweeps,
+            t: at.t,
         })
     }
 }
 
 /// Looks at C(t+h) of all blocks and leaves −(C − target)/h as the right side of the next solve.
-fn look_ahead(model: &Model, method: &Method, look: &Look<'_>, floor: f64, scratch: &mut Scratch) -> Worst {
+fn look_ahead(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> Worst {
     let Scratch { bodies, rows, work, .. } = scratch;
     let rate = -1.0 / look.h;
     let mut worst = Worst::default();
