@@ -22,6 +22,7 @@ pub mod export;
 pub mod film;
 pub mod hash;
 pub mod plot;
+pub mod points;
 pub mod recording;
 pub mod report;
 pub mod settings;
