@@ -18,6 +18,7 @@
 
 pub mod certificate;
 pub mod converge;
+pub mod drift;
 pub mod export;
 pub mod film;
 pub mod hash;

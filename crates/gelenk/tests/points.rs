@@ -121,10 +121,6 @@ fn the_motion_is_that_of_the_rigid_bodies() {
         let [coarse, fine] = [step, step / 2.0].map(|step| difference(step, order));
         let slope = (coarse / fine).log2();
         let little = difference(step, 6);
-        println!(
-            "{}: {coarse:.2e}, {fine:.2e}, slope {slope:.2}, order 6 {little:.1e}",
-            model.name
-        );
         assert!((slope - 2.0).abs() < 0.1, "{}: {coarse:.2e}, {fine:.2e}: {slope}", model.name);
         assert!(little < 1e-8, "{}: {little:.1e}", model.name);
     }

@@ -126,6 +126,28 @@ fn the_engine_gives_the_same_motion() {
     }
 }
 
+/// Without the distances that `check` names the cuboid moves as with all of them.
+#[test]
+fn the_removable_distances_change_no_motion() {
+    let whole = scene("cuboid");
+    let named = gelenk_model::check(&whole, &gelenk_model::CheckOptions::default()).redundant;
+    assert_eq!(named.len(), 10);
+    let text = gelenk_scenes::scene("cuboid").expect("a scene").text;
+    let mut blocks: Vec<&str> = text.split("\n\n").collect();
+    blocks.retain(|block| !named.iter().any(|row| block.contains(&format!("\"{}\"", row.element))));
+    let rest = load(&blocks.join("\n\n"));
+    assert_eq!((whole.joints.len(), rest.joints.len()), (28, 18));
+    let settings = RunSettings { step: 0.005, tolerance: 1e-12, ..RunSettings::default() };
+    let ends = [&whole, &rest].map(|model| {
+        let mut simulation = Simulation::new(model, &settings).expect("a good start");
+        (0..200).for_each(|_| simulation.step().expect("it runs"));
+        simulation.state().s.clone()
+    });
+    for (a, b) in ends[0].iter().zip(&ends[1]) {
+        assert!((a - b).norm() < 1e-9, "{:.1e}", (a - b).norm());
+    }
+}
+
 /// Positions do not depend on the velocity correction, as the paper says of its step (section 5 starts from any state).
 #[test]
 fn a_step_starts_from_any_velocities() {

@@ -144,7 +144,7 @@ pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
         };
         if body.fixed {
             for (r, place) in own.iter().zip(&places) {
-                found[*r] = add(place, 1.0);
+                found[*r] = add(place, 0.0);
             }
             continue;
         }
@@ -184,7 +184,9 @@ pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
         bodies,
     };
     for (_, of_body) in &mut converted.bodies {
-        of_body.iter_mut().for_each(|p| p.point = numbers[p.point]);
+        for p in of_body {
+            p.point = numbers[p.point];
+        }
     }
     for (own, holds) in holds {
         for hold in holds {
@@ -344,6 +346,10 @@ impl Points {
             out[k].name = name;
             if out[k].fixed {
                 out[k].velocity = Vec3::zeros();
+                // Fixed points need a mass in model files, whatever it is.
+                if out[k].mass == 0.0 {
+                    out[k].mass = 1.0;
+                }
             }
         }
         out
