@@ -11,6 +11,7 @@ pub mod flight;
 mod kick;
 pub mod method;
 mod parts;
+pub mod points;
 pub mod rows;
 mod run;
 pub mod scratch;

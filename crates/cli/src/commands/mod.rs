@@ -4,8 +4,10 @@ mod assemble;
 mod check;
 mod completions;
 mod converge;
+mod drift;
 mod export;
 mod models;
+mod points;
 mod run;
 mod schema;
 mod verify;
@@ -22,6 +24,8 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
+        Command::Drift(args) => drift::run(args, manner),
+        Command::Points(args) => points::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),
         Command::Schema => schema::run(),
