@@ -1,6 +1,7 @@
 //! One file a command: each turns its arguments into an answer.
 
 mod assemble;
+mod bench;
 mod check;
 mod completions;
 mod converge;
@@ -8,6 +9,7 @@ mod export;
 mod models;
 mod run;
 mod schema;
+mod tables;
 mod verify;
 
 use crate::Manner;
@@ -22,6 +24,8 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
+        Command::Tables(args) => tables::run(args, manner),
+        Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),
         Command::Schema => schema::run(),
