@@ -3,6 +3,7 @@
 //! [`run`] runs a model and tells an observer; [`Simulation`] is the same step by step; [`step`] is one step alone.
 //! The equations are in the crate's README.
 
+mod balls;
 pub mod compose;
 pub mod error;
 mod explain;

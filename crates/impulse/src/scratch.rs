@@ -10,7 +10,8 @@ use nalgebra::Quaternion;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor};
+use crate::balls::Balls;
+use crate::solver::{Anderson, Factor, eliminate, neighbours};
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Scratch {
     pub anderson: Anderson,
     /// Memory of the model's tapes.
     pub work: Work,
+    /// The mechanism where ball joints alone hold it; the general rows are then prepared only where K is singular.
+    pub(crate) balls: Option<Box<Balls>>,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -44,10 +47,13 @@ impl Scratch {
     /// Memory for steps of `model`.
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
+        let (bodies, rows) = (Bodies::new(model), Rows::new(model));
+        let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies)));
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
-            bodies: Bodies::new(model),
-            rows: Rows::new(model),
+            bodies,
+            rows,
+            balls: balls.map(Box::new),
             loads,
             rounds: Anderson::new(n_flat),
             flat_twists: vec![0.0; n_flat],
@@ -62,6 +68,30 @@ impl Scratch {
 }
 
 impl Scratch {
+    /// Marks all that follows from the poses as out of date.
+    pub(crate) fn forget_poses(&mut self) {
+        self.rows.ready = false;
+        if let Some(balls) = &mut self.balls {
+            balls.ready = false;
+        }
+    }
+
+    /// The mechanism of ball joints, its K factorized, if it is one and K is regular.
+    pub(crate) fn regular_balls(&mut self) -> Option<(&mut Balls, &mut Rows, &mut Bodies)> {
+        let balls = self.balls.as_deref_mut()?;
+        balls.factorize().then_some((balls, &mut self.rows, &mut self.bodies))
+    }
+
+    /// J and M⁻¹ Jᵀ of the general rows at the poses of `bodies`, unless they are there.
+    pub(crate) fn prepare_rows(&mut self, model: &Model, t: f64, coordinates: &[f64]) {
+        if !self.rows.ready {
+            self.rows.prepare(model, &self.bodies, t, coordinates, &mut self.work);
+            if let Some(factor) = &mut self.direct {
+                factor.ready = false;
+            }
+        }
+    }
+
     /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
     /// where laws read velocities or book work, which need velocities that fit the joints.
     pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
@@ -183,6 +213,16 @@ impl Bodies {
     pub fn touch(&mut self, i: usize) {
         self.turn_ready[i] = self.fixed[i];
         self.pose_ready[i] = self.fixed[i];
+    }
+
+    /// Below this a gap is rounding of positions, m.
+    pub(crate) fn position_floor(&self) -> f64 {
+        8.0 * f64::EPSILON * self.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max)
+    }
+
+    /// Below this a velocity error is rounding of velocities, m/s.
+    pub(crate) fn velocity_floor(&self) -> f64 {
+        32.0 * f64::EPSILON * self.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max)
     }
 
     /// What the turn of body `i` depends on.

@@ -3,13 +3,14 @@
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::state::{State, Twist, Wrench};
-use gelenk_model::{Model, joint::MAX_COORDINATES, rows::unwrap_angle};
+use gelenk_model::joint::{JointKind, MAX_COORDINATES};
+use gelenk_model::{Model, rows::unwrap_angle};
 
 use crate::error::StepError;
 use crate::flight;
 use crate::kick::{book, evaluate_loads, kick};
 use crate::method::Method;
-use crate::rows::{Look, Rows, Shape};
+use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 
 /// What a step took and did.
@@ -107,11 +108,10 @@ impl Stage {
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
         let span = 0.5 * (h + self.h_open);
-        scratch.rows.impulse.fill(0.0);
+        scratch.rows.begin(&state.impulse, span / self.h_whole);
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
         report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
         close_instant(model, scratch, h, false, report);
-        note_impulses(&scratch.rows, span / self.h_whole, &mut state.impulse);
 
         fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
         prepare(model, state, scratch); // J, K at t+h
@@ -121,7 +121,30 @@ impl Stage {
         report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?;
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
+        self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         Ok(())
+    }
+}
+
+impl Stage {
+    /// Keeps the impulses as those of a whole step, λ h, to begin the next position correction with.
+    ///
+    /// The impulse at the start of a stage stands for λ over half the stages on both sides of it. After a velocity correction
+    /// there are two values within this stage: with λ changing evenly over it,
+    /// ```text
+    /// p = h/2 (λ(t) + h/3 λ̇),   p_v = h/2 (λ(t) + 2h/3 λ̇),   the next p = h/2 (λ(t) + 4h/3 λ̇) = 3 p_v − 2 p
+    /// ```
+    fn note_impulses(&self, rows: &Rows, corrected: bool, impulse: &mut [f64]) {
+        let part = 0.5 * (self.h + self.h_open) / self.h_whole;
+        // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
+        if part.abs() <= 0.01 {
+            return;
+        }
+        let found = impulse.iter_mut().zip(&rows.impulse).zip(&rows.velocity_impulse);
+        for ((next, p), p_v) in found {
+            let trend = if corrected && self.h_open == 0.0 && *p != 0.0 { 3.0 * (p_v - p) } else { 0.0 };
+            *next = (p + trend) / part;
+        }
     }
 }
 
@@ -137,7 +160,7 @@ pub(crate) fn correct_velocities(
     prepare(model, state, scratch);
     set_slack(model, method, state, scratch);
     scratch.rows.velocity_impulse.fill(0.0);
-    method.solver.solver().correct_velocities(model, method, state.t, scratch)?;
+    method.solver.solver().correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.bodies.write_velocities(state);
     Ok(largest_change(&scratch.bodies.twists, &scratch.bodies.twists_before).0)
 }
@@ -152,25 +175,17 @@ fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
     rows.set_target(keep, model, bodies, state.t, &state.coordinate, work);
 }
 
-/// Keeps the impulses found for `part` of a whole step as those of a whole one.
-fn note_impulses(rows: &Rows, part: f64, impulse: &mut [f64]) {
-    // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
-    if part.abs() > 0.01 {
-        for (last, p) in impulse.iter_mut().zip(&rows.impulse) {
-            *last = p / part;
-        }
-    }
-}
-
 /// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state, unless they are there from the end of the step before.
 fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
-    let Scratch { bodies, rows, work, direct, .. } = scratch;
-    if bodies.read_state(state) || !rows.ready {
-        if let Some(factor) = direct {
-            factor.ready = false;
-        }
-        rows.prepare(model, bodies, state.t, &state.coordinate, work);
+    if scratch.bodies.read_state(state) {
+        scratch.forget_poses();
     }
+    match &mut scratch.balls {
+        Some(balls) if balls.ready => {}
+        Some(balls) => balls.prepare(&scratch.bodies),
+        None => scratch.prepare_rows(model, state.t, &state.coordinate),
+    }
+    let bodies = &mut scratch.bodies;
     bodies.twists_before.copy_from_slice(&bodies.twists);
 }
 
@@ -237,12 +252,12 @@ fn end_kick(
     if !scratch.loads.velocity_dependent {
         half_kick(model, state, scratch, h)?;
         if correct {
-            corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+            corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
         }
         return Ok(corrections);
     }
     // The start of the repetition: velocities corrected without a kick.
-    corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+    corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();
     let (mut change, mut body) = (0.0, 0);
     for _ in 0..MAX_ROUNDS {
@@ -253,11 +268,15 @@ fn end_kick(
         evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work)?;
         bodies.twists.copy_from_slice(&bodies.twists_before);
         kick(bodies, loads, 0.5 * h);
-        for (i, block) in rows.blocks.iter().enumerate() {
-            let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
-            rows.apply(i, p, bodies);
+        if scratch.balls.is_some() {
+            rows.velocity_impulse.fill(0.0);
+        } else {
+            for (i, block) in rows.blocks.iter().enumerate() {
+                let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
+                rows.apply(i, p, bodies);
+            }
         }
-        corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+        corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
         let twists = &mut scratch.bodies.twists;
         (change, body) = largest_change(twists, &scratch.previous_twists);
         let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
@@ -338,7 +357,8 @@ fn add_joint_impulses(
         let RowKind::Joint(id) = row.kind else { continue };
         let p = &impulse[block.first_row..][..block.n_rows];
         let sum = &mut joint_impulses[id.index()];
-        if let Shape::Ball(_) = block.shape {
+        let joint = &model.joints[id.index()];
+        if let JointKind::Ball(_) = joint.kind {
             sum.force += Vec3::new(p[0], p[1], p[2]);
             continue;
         }
@@ -348,7 +368,6 @@ fn add_joint_impulses(
             force += Vec3::new(jac[0], jac[1], jac[2]) * *p;
             torque += Vec3::new(jac[3], jac[4], jac[5]) * *p;
         }
-        let joint = &model.joints[id.index()];
         let [a, b] = joint.bodies.map(|b| &bodies.poses[b.index()]);
         let point = joint.kind.equations().force_point(a, b);
         sum.force += force;
@@ -382,7 +401,6 @@ pub(crate) fn update_coordinates(model: &Model, state: &mut State) {
 /// Kinetic and potential energy, J.
 pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
     use gelenk_model::force::ForceContext;
-    let Scratch { bodies, rows, loads, work, .. } = scratch;
     let kinetic = model.kinetic_energy(state);
     let mut potential = 0.0;
     for (body, s) in model.bodies.iter().zip(&state.s) {
@@ -391,7 +409,10 @@ pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (
         }
     }
     if !model.forces.is_empty() {
-        rows.ready &= !bodies.read_state(state);
+        if scratch.bodies.read_state(state) {
+            scratch.forget_poses();
+        }
+        let Scratch { bodies, loads, work, .. } = scratch;
         let (poses, twists) = (&bodies.poses, &bodies.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
         model.signals.evaluate(model, &at, work, &mut loads.signals);
