@@ -78,6 +78,10 @@ pub(crate) enum Command {
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
     Points(PointsArgs),
+    /// Measure the tables of the paper again and set them beside the published values
+    Tables(TablesArgs),
+    /// Measure speed, with the error beside it
+    Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
     Verify(VerifyArgs),
     /// Turn a recording into CSV, Parquet or a film strip
@@ -107,6 +111,8 @@ impl Command {
             Command::Converge(_) => "converge",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
+            Command::Tables(_) => "tables",
+            Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Export(_) => "export",
             Command::Schema => "schema",
@@ -343,6 +349,36 @@ pub(crate) struct DriftArgs {
     pub(crate) plot: Option<PathBuf>,
 }
 
+/// `gelenk tables`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk tables                                   all of them: some ten seconds
+  gelenk tables --only 9.1,10.1
+  gelenk tables --plot energy.svg --json
+  gelenk tables --model eight-loop-flat           a loop with a bad start instead of the paper's
+
+The tables are those of A. A. Schmitt (2003), sections 9 and 10: periods of a pendulum, corrections and energy error of a closed \
+chain for 8 steps and 6 tolerances, a mass on a spring. Each says what it is held to; ends with 1 if anything misses that, \
+with the cell.")]
+pub(crate) struct TablesArgs {
+    /// Only these tables: 9.1, 9.2, 9.3, 9.4, 9.5, 10.1
+    #[arg(long, value_name = "NUMBER,...", value_delimiter = ',', num_args = 1..)]
+    pub(crate) only: Vec<String>,
+    /// A few steps and tolerances only
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The closed chain: eight-loop-paper, eight-loop-flat or eight-loop
+    #[arg(long, value_name = "NAME", default_value = gelenk::tables::PAPERS_LOOP)]
+    pub(crate) model: String,
+    /// Correct the chain's velocities at the end of every step, as the paper did for table 9.5 only
+    #[arg(long)]
+    pub(crate) velocity_correction: bool,
+    /// Log-log plot of ours and the paper's
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
 /// `gelenk points`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -361,6 +397,24 @@ pub(crate) struct PointsArgs {
     /// Write the model to this file instead of standard output
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// `gelenk bench`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk bench
+  gelenk bench eight-loop chain --quick
+  gelenk bench worlds --json
+
+Measured on the clock, one run after the other; a busy machine shows. Every speed stands beside the error it was had with.")]
+pub(crate) struct BenchArgs {
+    /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Shorter runs and smaller models: about half a minute
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// `gelenk verify`

@@ -1,6 +1,7 @@
 //! One file a command: each turns its arguments into an answer.
 
 mod assemble;
+mod bench;
 mod check;
 mod completions;
 mod converge;
@@ -10,6 +11,7 @@ mod models;
 mod points;
 mod run;
 mod schema;
+mod tables;
 mod verify;
 
 use crate::Manner;
@@ -26,6 +28,8 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Converge(args) => converge::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),
+        Command::Tables(args) => tables::run(args, manner),
+        Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),
         Command::Schema => schema::run(),
