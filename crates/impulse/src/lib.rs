@@ -4,6 +4,7 @@
 //! The equations are in the crate's README.
 
 mod balls;
+pub mod bounds;
 pub mod compose;
 pub mod error;
 mod explain;
@@ -19,6 +20,7 @@ pub mod simulation;
 mod small;
 pub mod solver;
 mod step;
+mod stops;
 
 pub use compose::Order;
 pub use error::StepError;

@@ -2,6 +2,7 @@
 
 use gelenk_model::{Event, Ledger, Model, State, Wrench};
 
+use crate::compose::Order;
 use crate::error::StepError;
 use crate::method::Method;
 use crate::scratch::Scratch;
@@ -22,6 +23,9 @@ const ENERGY_PART_HALVED: f64 = 0.0025;
 
 /// The part of the run's energy scale that a step may make or lose in any case.
 const ENERGY_FLOOR: f64 = 1e-8;
+
+/// Steps of a higher order in which dry friction changes are halved so often, then made with order 2, which can show it.
+const FRICTION_HALVINGS: u32 = 4;
 
 /// Good parts in a row after which they are doubled.
 const GOOD_PARTS: u32 = 4;
@@ -92,13 +96,14 @@ impl Parts<'_> {
         let (mut done, mut level, mut good, mut deepest) = (0, 0, 0, 0);
         let mut corrected = false;
         self.joint_impulses.fill(Wrench::zero());
+        scratch.stops.forget_hits(f64::NEG_INFINITY);
         while done < WHOLE {
             let size = WHOLE >> level;
             let part = h * (f64::from(size) / f64::from(WHOLE));
             let end = done + size;
             let t_end =
                 if end == WHOLE { t_next } else { t + h * (f64::from(end) / f64::from(WHOLE)) };
-            match self.try_part(state, scratch, part, t_end, level) {
+            match self.pass(state, scratch, part, t_end, level) {
                 Ok(()) => {
                     corrected = false;
                     done = end;
@@ -117,6 +122,9 @@ impl Parts<'_> {
                 Err(error) => {
                     self.keep(state);
                     (level, good) = (level + 1, 0);
+                    if matches!(error, StepError::Friction { .. }) {
+                        continue;
+                    }
                     if level > deepest {
                         deepest = level;
                         self.tell(&error, state.t, level, part / 2.0);
@@ -141,16 +149,31 @@ impl Parts<'_> {
         state.clone_from(if self.kept { self.before } else { &scratch.saved });
     }
 
-    /// One part; on an error the state is as before.
-    fn try_part(
-        &mut self,
+    /// A step of length `part`; on an error the state is as before.
+    pub(crate) fn make(
+        &self,
         state: &mut State,
         scratch: &mut Scratch,
         part: f64,
         t_end: f64,
         level: u32,
+    ) -> Result<StepReport, StepError> {
+        let mut method = *self.method;
+        if level >= FRICTION_HALVINGS && scratch.rows.any_friction() {
+            method.order = Order::Two;
+        }
+        step_to(self.model, &method, state, scratch, part, t_end, self.h)
+    }
+
+    /// Takes the step that was made, or refuses it and goes back to the state before.
+    pub(crate) fn accept(
+        &mut self,
+        report: &StepReport,
+        state: &mut State,
+        scratch: &mut Scratch,
+        part: f64,
+        level: u32,
     ) -> Result<(), StepError> {
-        let report = step_to(self.model, self.method, state, scratch, part, t_end, self.h)?;
         let (kinetic, potential) = energies(self.model, state, scratch);
         let change = kinetic + potential - self.kinetic - self.potential;
         let defect = change - report.work + report.dissipation + report.impact_loss;
@@ -167,10 +190,14 @@ impl Parts<'_> {
         };
         if !accepted {
             state.clone_from(&scratch.saved);
-            return Err(StepError::Energy { defect, kinetic: self.kinetic, t: t_end });
+            return Err(StepError::Energy {
+                defect,
+                kinetic: self.kinetic,
+                t: scratch.saved.t + part,
+            });
         }
         (self.kinetic, self.potential) = (kinetic, potential);
-        self.add(&report, scratch);
+        self.add(report, scratch);
         Ok(())
     }
 
@@ -219,7 +246,7 @@ impl Parts<'_> {
             StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
                 Some(self.model.bodies[body].name.clone())
             }
-            StepError::Energy { .. } => None,
+            StepError::Energy { .. } | StepError::Friction { .. } => None,
         };
         let what = match *error {
             StepError::Positions { gap, .. } => format!("its gap stays at {gap:.1e}"),
@@ -230,6 +257,7 @@ impl Parts<'_> {
             StepError::BadForce { .. } | StepError::NotFinite { .. } => {
                 "it is not a finite number".to_owned()
             }
+            StepError::Friction { .. } => "dry friction changes".to_owned(),
             StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
         };
         let where_ = element.as_ref().map_or(String::new(), |name| format!(" at `{name}`"));

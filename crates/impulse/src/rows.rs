@@ -5,6 +5,7 @@ use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
 use gelenk_model::{Flight, Model, State, Twist};
 
+use crate::bounds::{Bound, Mode};
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -16,10 +17,27 @@ pub struct Rows {
     pub ready: bool,
     /// Where each block's numbers lie; constant. (n blocks)
     pub blocks: Vec<Block>,
-    /// Whether any block is one-sided; constant.
-    pub any_one_sided: bool,
     /// Whether any block may depend on time; constant.
     pub rheonomic: bool,
+    /// Whether any block has bounds; constant.
+    pub any_bounded: bool,
+    /// Blocks of end stops; constant.
+    pub stops: Vec<usize>,
+    /// What each block does in the running step; written by `set_modes`. (n blocks)
+    pub mode: Vec<Mode>,
+    /// Blocks that take no part in the running correction: open stops, slack ropes, joints that are not there; written
+    /// before every correction. (n blocks)
+    pub inactive: Vec<bool>,
+    /// Smallest impulse that each row may have in the running correction, N s or N m s; written before it. (n_rows)
+    pub lower: Vec<f64>,
+    /// Largest impulse. (n_rows)
+    pub upper: Vec<f64>,
+    /// Sum of the friction impulses of the running step, N s or N m s; written by the stages. (n blocks)
+    pub spent: Vec<f64>,
+    /// Whether a joint is not there; written by `set_modes`.
+    pub any_off: bool,
+    /// The joints there were when the modes were written.
+    pub(crate) known_active: Vec<bool>,
     /// Bodies of all blocks, one block after the other; constant.
     pub body_list: Vec<usize>,
     /// Jacobians, row-major, 6 columns a body; written by [`prepare`](Rows::prepare).
@@ -70,8 +88,8 @@ pub struct Block {
     pub k: usize,
     /// Largest allowed error; `None`: the run's.
     pub tolerance: Option<f64>,
-    /// Whether its single row is an inequality C ≤ 0 with impulses p ≤ 0 (a rope).
-    pub one_sided: bool,
+    /// What bounds its single row has, if any.
+    pub bound: Bound,
 }
 
 impl Rows {
@@ -88,7 +106,7 @@ impl Rows {
                 jac,
                 k,
                 tolerance: block.tolerance,
-                one_sided: block.one_sided(model),
+                bound: Bound::new(model, block),
             });
             body_list.extend(block.bodies.iter().map(|b| b.index()));
             jac += block.n_rows * 6 * block.bodies.len();
@@ -98,7 +116,15 @@ impl Rows {
         Rows {
             ready: false,
             rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
-            any_one_sided: blocks.iter().any(|b| b.one_sided),
+            any_bounded: blocks.iter().any(|b| b.bound != Bound::None),
+            stops: (0..n_blocks).filter(|&i| blocks[i].bound == Bound::Stop).collect(),
+            mode: vec![Mode::Equal; n_blocks],
+            inactive: vec![false; n_blocks],
+            lower: vec![f64::NEG_INFINITY; n_rows],
+            upper: vec![f64::INFINITY; n_rows],
+            spent: vec![0.0; n_blocks],
+            any_off: false,
+            known_active: vec![true; model.joints.len()],
             blocks,
             body_list,
             jac: vec![0.0; jac],
@@ -194,11 +220,12 @@ impl Rows {
         tolerance: f64,
         work: &mut Work,
     ) {
-        if !self.any_one_sided {
+        if !self.any_bounded {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| b.one_sided) {
+        let one_sided = |bound: Bound| matches!(bound, Bound::Rope | Bound::Stop);
+        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| one_sided(b.bound)) {
             let mut c = [0.0];
             model.rows[i].error(model, &at, work, &mut c);
             self.slack[i] = c[0] < -block.tolerance.unwrap_or(tolerance);
@@ -206,6 +233,8 @@ impl Rows {
     }
 
     /// Sets the target of the position correction to `keep` · C(t).
+    ///
+    /// Of friction the target is where it holds, `held`, and `keep` · (q(t) − held) of the way from there.
     ///
     /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
     /// away. Otherwise short parts would turn gaps into speeds C/h that have nothing to do with the motion.
@@ -216,18 +245,28 @@ impl Rows {
         bodies: &Bodies,
         t: f64,
         coordinates: &[f64],
+        held: &[f64],
         work: &mut Work,
     ) {
         if keep == 0.0 {
             self.target.fill(0.0);
+            for block in model.rows.iter().filter(|_| self.any_bounded) {
+                if let RowKind::Friction(friction) = &block.kind {
+                    self.target[block.first_row] = held[friction.slot];
+                }
+            }
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         for (block, rows) in self.blocks.iter().zip(&model.rows) {
             let target = &mut self.target[block.first_row..][..block.n_rows];
             rows.error(model, &at, work, target);
+            let from = match &rows.kind {
+                RowKind::Friction(friction) => held[friction.slot],
+                _ => 0.0,
+            };
             for c in target {
-                *c *= keep;
+                *c = from + keep * (*c - from);
             }
         }
     }
@@ -302,13 +341,18 @@ impl Rows {
         }
     }
 
-    /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what one-sided rows allow and added to the impulses of positions or velocities.
+    /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what their bounds allow and added to the impulses of positions or velocities.
     pub(crate) fn apply_all(&mut self, delta: &mut [f64], velocity: bool, bodies: &mut Bodies) {
         for i in 0..self.blocks.len() {
             let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
             let impulse = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
-            if self.blocks[i].one_sided {
-                delta[row] = delta[row].min(-impulse[row]);
+            if self.inactive[i] {
+                delta[row..row + n].fill(0.0);
+                continue;
+            }
+            if self.blocks[i].bound != Bound::None {
+                let p = impulse[row];
+                delta[row] = (p + delta[row]).clamp(self.lower[row], self.upper[row]) - p;
             }
             for k in row..row + n {
                 impulse[k] += delta[k];

@@ -12,6 +12,7 @@ use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
 use crate::solver::{Anderson, Factor, eliminate, neighbours};
+use crate::stops::Stops;
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -39,6 +40,10 @@ pub struct Scratch {
     pub(crate) flat_twists: Vec<f64>,
     /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
     pub(crate) previous_twists: Vec<Twist>,
+    /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
+    pub(crate) stops: Stops,
+    /// The mechanism of ball joints while one of them is not there.
+    pub(crate) idle_balls: Option<Box<Balls>>,
     /// The state before the step, to go back to; written by [`step`](crate::step).
     pub(crate) saved: State,
 }
@@ -52,6 +57,8 @@ impl Scratch {
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
             bodies,
+            stops: Stops::new(model, &rows.stops),
+            idle_balls: None,
             rows,
             balls: balls.map(Box::new),
             loads,
@@ -76,6 +83,19 @@ impl Scratch {
         }
     }
 
+    /// What each block does from the state on; see [`Rows::set_modes`]. Rows are ready where there are bounds.
+    pub(crate) fn set_modes(&mut self, model: &Model, state: &State, method: &Method) {
+        self.rows.set_modes(model, &self.bodies, state, method);
+        // The leaner path knows ball joints that are there.
+        let idle = self.rows.any_off;
+        if idle && self.balls.is_some() {
+            self.idle_balls = self.balls.take();
+        } else if !idle && self.idle_balls.is_some() {
+            self.balls = self.idle_balls.take();
+            self.forget_poses();
+        }
+    }
+
     /// The mechanism of ball joints, its K factorized, if it is one and K is regular.
     pub(crate) fn regular_balls(&mut self) -> Option<(&mut Balls, &mut Rows, &mut Bodies)> {
         let balls = self.balls.as_deref_mut()?;
@@ -93,9 +113,12 @@ impl Scratch {
     }
 
     /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
-    /// where laws read velocities or book work, which need velocities that fit the joints.
+    /// where laws read velocities or book work, or rows have bounds, which need velocities that fit the joints.
     pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
-        method.velocity_correction && last || self.loads.booked || self.loads.velocity_dependent
+        method.velocity_correction && last
+            || self.loads.booked
+            || self.loads.velocity_dependent
+            || self.rows.any_bounded
     }
 }
 

@@ -1,7 +1,7 @@
 //! A model in motion, step by step.
 
 use gelenk_model::joint::JointId;
-use gelenk_model::rows::Instant;
+use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::run::{Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
 use gelenk_model::{Model, RunSettings};
@@ -239,6 +239,9 @@ impl<'m> Simulation<'m> {
             block.error(model, &at, work, &mut c[..block.n_rows]);
             if block.one_sided(model) {
                 c[0] = c[0].max(0.0);
+            }
+            if matches!(block.kind, RowKind::Friction(_)) {
+                c[0] = 0.0; // it holds wherever it is
             }
             let gap = c.iter().map(|x| x * x).sum::<f64>().sqrt();
             rows.gap[i] = gap;

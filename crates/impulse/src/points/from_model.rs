@@ -68,6 +68,12 @@ pub fn from_model(model: &Model) -> Result<(PointSystem, PointState), PointError
             RowKind::Tie(_) => {
                 return Err(not("coupling", &block.name, "is not part of a point-mass system"));
             }
+            RowKind::Stop(_) => {
+                return Err(not("end stop", &block.name, "is not part of a point-mass system"));
+            }
+            RowKind::Friction(_) => {
+                return Err(not("friction", &block.name, "is not part of a point-mass system"));
+            }
         }
     }
     Ok((system, state))

@@ -24,7 +24,8 @@ use crate::small;
 /// ```
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
-/// Trees and chains cost linear time. Models with one-sided rows (ropes) go to the iterative solver. Rows that depend on others get no impulse; their gap is watched like any other.
+/// Trees and chains cost linear time. Models with bounded rows (ropes, end stops, dry friction) and with joints that are not there go to the iterative
+/// solver. Rows that depend on others get no impulse; their gap is watched like any other.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -39,7 +40,7 @@ impl Solver for Direct {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.any_one_sided {
+        if scratch.rows.needs_sweep() {
             return Iterative.correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
@@ -74,7 +75,7 @@ impl Solver for Direct {
         at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.any_one_sided {
+        if scratch.rows.needs_sweep() {
             return Iterative.correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
