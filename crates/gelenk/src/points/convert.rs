@@ -210,6 +210,8 @@ fn refuse_others(model: &Model) -> Result<(), PointModelError> {
             RowKind::Joint(_) => {}
             RowKind::Tie(_) => return refuse("coupling", &block.name),
             RowKind::Equation(_) => return refuse("constraint", &block.name),
+            RowKind::Stop(_) => return refuse("end stop", &block.name),
+            RowKind::Friction(_) => return refuse("friction", &block.name),
         }
     }
     Ok(())
