@@ -55,6 +55,8 @@ pub struct Rows {
     pub slack: Vec<bool>,
     /// Whether `k_inv` belongs to the poses of the bodies.
     k_ready: bool,
+    /// Whether the damped factor of the direct solver does.
+    pub(crate) shared: bool,
     /// Impulses at time t that a position correction may begin with; written by [`step`](crate::step). (n_rows)
     pub guess: Vec<f64>,
     /// Right side of the direct solver. (n_rows)
@@ -134,6 +136,7 @@ impl Rows {
             target: vec![0.0; n_rows],
             slack: vec![false; n_blocks],
             k_ready: false,
+            shared: false,
             guess: vec![0.0; n_rows],
             error: vec![0.0; n_rows],
             solution: vec![0.0; n_rows],
@@ -178,6 +181,7 @@ impl Rows {
             }
         }
         self.k_ready = false;
+        self.shared = false;
     }
 
     /// Begins a position correction: no impulses yet, and as a guess `part` of those of the whole step before.
@@ -308,6 +312,29 @@ impl Rows {
                 sum += jac[3] * twist.omega.x + jac[4] * twist.omega.y + jac[5] * twist.omega.z;
             }
             e[row] = sum;
+        }
+    }
+
+    /// K p = J M⁻¹ Jᵀ p of all rows, by way of the velocities M⁻¹ Jᵀ p. (n_rows)
+    pub(crate) fn response_to(&self, p: &[f64], twists: &mut [Twist], answer: &mut [f64]) {
+        twists.fill(Twist::zero());
+        for block in &self.blocks {
+            let width = 6 * block.n_bodies;
+            let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+            for (row, p) in p[block.first_row..][..block.n_rows].iter().enumerate() {
+                for (slot, &body) in list.iter().enumerate() {
+                    let response = &self.response[block.jac + row * width + 6 * slot..][..6];
+                    twists[body].s_dot += Vec3::new(response[0], response[1], response[2]) * *p;
+                    twists[body].omega += Vec3::new(response[3], response[4], response[5]) * *p;
+                }
+            }
+        }
+        for (i, block) in self.blocks.iter().enumerate() {
+            let rows = block.first_row..block.first_row + block.n_rows;
+            self.error_rate(i, twists, &mut answer[rows.clone()]);
+            for k in rows {
+                answer[k] -= self.c_t[k];
+            }
         }
     }
 

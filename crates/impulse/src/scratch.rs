@@ -11,7 +11,7 @@ use crate::balls::Balls;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor, eliminate, neighbours};
+use crate::solver::{Anderson, Factor, Sharing, eliminate, neighbours};
 use crate::stops::Stops;
 
 /// Everything a step needs besides model and state.
@@ -31,6 +31,8 @@ pub struct Scratch {
     pub(crate) balls: Option<Box<Balls>>,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
+    /// Memory to share loads between redundant rows; made when there first are any.
+    pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
@@ -67,6 +69,7 @@ impl Scratch {
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
+            sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             saved: model.start.clone(),

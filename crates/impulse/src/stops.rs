@@ -250,8 +250,7 @@ impl Parts<'_> {
                 late = tau;
                 watches(scratch, |watch| watch.hi = watch.now);
             } else {
-                let arrives =
-                    |w: &Watch| w.open && w.passed(w.hi) && w.now.0 >= -0.5 * w.tolerance;
+                let arrives = |w: &Watch| w.open && w.passed(w.hi) && w.now.0 >= -0.5 * w.tolerance;
                 if scratch.stops.watches.iter().any(arrives) {
                     return Ok((report, tau));
                 }

@@ -129,8 +129,8 @@ fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckA
     redundant(&mut out, "Redundant", &report.redundant);
     redundant(&mut out, "Nearly redundant", &report.nearly_redundant);
     if !report.redundant.is_empty() {
-        let note = "Redundant conditions are no fault: the motion is the same, but the forces of the joints involved \
-                    can be shared among them in many ways, and results show one of them.";
+        let note = "Redundant conditions are no fault: the motion is the same. The forces of the joints involved could be \
+                    shared among them in many ways; the direct solver gives the share of least norm.";
         let _ = write!(out, "{DIM}{}{DIM:#}", wrap(note, 2, width()));
     }
     // The redundant rows are listed above.

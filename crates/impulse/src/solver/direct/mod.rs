@@ -3,9 +3,11 @@
 mod dense;
 mod factor;
 mod order;
+mod share;
 
 pub use factor::Factor;
 pub(crate) use order::{eliminate, neighbours};
+pub use share::Sharing;
 
 use gelenk_model::Model;
 
@@ -25,7 +27,8 @@ use crate::small;
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
 /// Trees and chains cost linear time. Models with bounded rows (ropes, end stops, dry friction) and with joints that are not there go to the iterative
-/// solver. Rows that depend on others get no impulse; their gap is watched like any other.
+/// solver. Rows that depend on others get no impulse in a solve; their gap is watched like any other, and
+/// the load is shared between them afterwards ([`share`](share::share)).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -58,7 +61,9 @@ impl Solver for Direct {
             scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
             apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
             let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-            newton(scratch, see, |scratch| solve_and_apply(scratch, false))
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
+            share::share(scratch, false);
+            found
         };
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
@@ -87,7 +92,9 @@ impl Solver for Direct {
         } else {
             scratch.prepare_rows(model, at.t, at.coordinates);
             let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-            newton(scratch, see, |scratch| solve_and_apply(scratch, true))
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
+            share::share(scratch, true);
+            found
         };
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
