@@ -26,6 +26,8 @@ pub struct Factor {
     scale: Vec<f64>,
     /// Right side and solution, in elimination order. (n_rows)
     x: Vec<f64>,
+    /// Blocks left out of the present factor. (n blocks)
+    out: Vec<bool>,
     /// Whether `values` belongs to the present rows.
     pub(crate) ready: bool,
     /// Rows left out as redundant in the present factor.
@@ -101,6 +103,7 @@ impl Factor {
             values: Vec::new(),
             scale: vec![0.0; n_rows],
             x: vec![0.0; n_rows],
+            out: vec![false; order.len()],
             ready: false,
             redundant: 0,
         };
@@ -193,6 +196,7 @@ impl Factor {
 
     /// The factor of K + ε diag K at the present rows.
     pub(super) fn refresh_damped(&mut self, rows: &Rows, damping: f64) {
+        self.out.copy_from_slice(&rows.out);
         self.assemble(rows);
         for column in &self.columns {
             for k in 0..column.n {
@@ -202,8 +206,26 @@ impl Factor {
         self.factorize();
     }
 
+    /// Whether the factor is that of all rows.
+    pub(crate) fn whole(&self) -> bool {
+        !self.out.contains(&true)
+    }
+
+    /// The factor without the blocks that are `out`, if it is not that already.
+    pub(crate) fn refresh_without(&mut self, rows: &Rows) {
+        if !self.ready || self.out != rows.out {
+            self.out.copy_from_slice(&rows.out);
+            self.make(rows);
+        }
+    }
+
     /// Numbers of K and of its factor at the present rows.
     pub(crate) fn refresh(&mut self, rows: &Rows) {
+        self.out.fill(false);
+        self.make(rows);
+    }
+
+    fn make(&mut self, rows: &Rows) {
         self.assemble(rows);
         self.factorize();
         self.ready = true;
@@ -212,6 +234,10 @@ impl Factor {
     fn assemble(&mut self, rows: &Rows) {
         self.values.fill(0.0);
         for s in &self.sources {
+            // Rows of zeros get no impulse.
+            if self.out[s.i] || self.out[s.j] {
+                continue;
+            }
             let (block_i, block_j) = (&rows.blocks[s.i], &rows.blocks[s.j]);
             let (m, n) = (block_i.n_rows, block_j.n_rows);
             let target = &mut self.values[s.target..s.target + m * n];
