@@ -74,8 +74,10 @@ impl Solver for Iterative {
                     rows.gap[i] = c[0].max(0.0);
                     let e = (c[0] - rows.target[row].max(0.0)) * h_inv;
                     let p = one_sided(rows.k_inv[block.k], e, rows.impulse[row]);
-                    let missing = p.abs() / (rows.k_inv[block.k] * h_inv).max(f64::MIN_POSITIVE);
-                    if sweep.wants(i, missing, tolerance) {
+                    // A rope that is too long counts with its gap; one that pulls too much with what it is to give back.
+                    let back = p / (rows.k_inv[block.k] * h_inv).max(f64::MIN_POSITIVE);
+                    let error = if p < 0.0 { rows.gap[i] } else { back };
+                    if sweep.wants(i, error, tolerance) {
                         rows.apply(i, &[p], bodies);
                         rows.impulse[row] += p;
                     }
