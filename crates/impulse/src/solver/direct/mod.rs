@@ -33,6 +33,10 @@ use crate::small;
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
+/// Weakest pivot with which a guess is taken. Near singular positions impulses are large and tell little of the next ones; the
+/// solution to follow is there the one nearest to free flight.
+const WEAK: f64 = 1e-3;
+
 /// Solves within which the worst error must halve.
 const PATIENCE: u32 = 20;
 
@@ -59,8 +63,11 @@ impl Solver for Direct {
             found
         } else {
             scratch.prepare_rows(model, look.t - look.h, look.coordinates);
-            scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
-            apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
+            let Scratch { bodies, rows, direct, .. } = scratch;
+            if factorize(rows, bodies, direct).weakest > WEAK {
+                rows.impulse.copy_from_slice(&rows.guess);
+                apply(bodies, rows, &rows.guess);
+            }
             let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
             let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
             share::share(scratch, false);
@@ -149,13 +156,23 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
     worst
 }
 
-/// Solves K p = `rows.error` and applies p.
-fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
-    let Scratch { bodies, rows, direct, .. } = scratch;
+/// The factor of K at the present rows.
+fn factorize<'a>(
+    rows: &Rows,
+    bodies: &Bodies,
+    direct: &'a mut Option<Box<Factor>>,
+) -> &'a mut Factor {
     let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
     if !factor.ready || !factor.whole() {
         factor.refresh(rows);
     }
+    factor
+}
+
+/// Solves K p = `rows.error` and applies p.
+fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
+    let Scratch { bodies, rows, direct, .. } = scratch;
+    let factor = factorize(rows, bodies, direct);
     factor.solve(&rows.error, &mut rows.solution);
     apply(bodies, rows, &rows.solution);
     let sum = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
