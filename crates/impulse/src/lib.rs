@@ -13,6 +13,7 @@ mod joints;
 mod kick;
 pub mod method;
 mod parts;
+pub mod points;
 pub mod rows;
 mod run;
 pub mod scratch;

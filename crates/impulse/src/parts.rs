@@ -58,6 +58,9 @@ pub(crate) struct Parts<'a> {
     pub worst_velocity_errors: &'a mut [f64],
     pub events: &'a mut Vec<Event>,
     pub told: &'a mut Told,
+    /// The state before the asked step, copied where the step takes more than one part; else it is `scratch.saved`.
+    pub before: &'a mut State,
+    pub kept: bool,
 }
 
 /// What has been told of halvings, so that trouble that lasts is not told in every step.
@@ -111,11 +114,13 @@ impl Parts<'_> {
                 }
                 Err(_) if !corrected && !scratch.corrects_velocities(self.method, true) => {
                     corrected = true;
+                    self.keep(state);
                     correct_velocities(self.model, self.method, state, scratch)
                         .map_err(|error| (error, part))?;
                 }
                 Err(error) if level == MAX_HALVINGS => return Err((error, part)),
                 Err(error) => {
+                    self.keep(state);
                     (level, good) = (level + 1, 0);
                     if matches!(error, StepError::Friction { .. }) {
                         continue;
@@ -129,6 +134,19 @@ impl Parts<'_> {
         }
         self.told.end_step(deepest);
         Ok(())
+    }
+
+    /// Keeps the state before the first part.
+    fn keep(&mut self, state: &State) {
+        if !self.kept {
+            self.before.clone_from(state);
+            self.kept = true;
+        }
+    }
+
+    /// Goes back to the state before the asked step.
+    pub(crate) fn go_back(&self, state: &mut State, scratch: &Scratch) {
+        state.clone_from(if self.kept { self.before } else { &scratch.saved });
     }
 
     /// A step of length `part`; on an error the state is as before.
@@ -159,7 +177,7 @@ impl Parts<'_> {
         let (kinetic, potential) = energies(self.model, state, scratch);
         let change = kinetic + potential - self.kinetic - self.potential;
         let defect = change - report.work + report.dissipation + report.impact_loss;
-        let excused = self.excused_energy(state, part);
+        let excused = self.excused_energy(scratch, part);
         let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
         let accepted = if level >= ENERGY_HALVINGS {
             defect <= self.kinetic + 10.0 * excused
@@ -185,10 +203,11 @@ impl Parts<'_> {
 
     /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity gives bodies at rest
     /// in this part, and the work of the joints' forces over gaps within tolerance.
-    fn excused_energy(&self, state: &State, part: f64) -> f64 {
-        let forces: f64 = state.impulse.iter().map(|p| p.abs()).sum::<f64>() / self.h;
+    fn excused_energy(&self, scratch: &Scratch, part: f64) -> f64 {
+        let Scratch { rows, bodies, .. } = scratch;
+        let forces: f64 = rows.impulse.iter().map(|p| p.abs()).sum::<f64>() / (0.5 * part.abs());
+        let mass = bodies.total_mass;
         let fall = self.model.gravity.norm() * part;
-        let mass: f64 = self.model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum();
         ENERGY_FLOOR * self.energy_scale
             + 0.5 * mass * fall * fall
             + 10.0 * forces * self.method.tolerance

@@ -11,11 +11,14 @@ use crate::small;
 
 /// All rows of a model.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub struct Rows {
     /// Whether the numbers below belong to the poses of the bodies; written by [`prepare`](Rows::prepare).
     pub ready: bool,
     /// Where each block's numbers lie; constant. (n blocks)
     pub blocks: Vec<Block>,
+    /// Whether any block may depend on time; constant.
+    pub rheonomic: bool,
     /// Whether any block has bounds; constant.
     pub any_bounded: bool,
     /// Blocks of end stops; constant.
@@ -61,6 +64,8 @@ pub struct Rows {
     pub slack: Vec<bool>,
     /// Whether `k_inv` belongs to the poses of the bodies.
     k_ready: bool,
+    /// Whether the damped factor of the direct solver does.
+    pub(crate) shared: bool,
     /// Impulses at time t that a position correction may begin with; written by [`step`](crate::step). (n_rows)
     pub guess: Vec<f64>,
     /// Right side of the direct solver. (n_rows)
@@ -122,6 +127,7 @@ impl Rows {
         let any_bounded = blocks.iter().any(|b: &Block| b.bound != Bound::None);
         Rows {
             ready: false,
+            rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
             any_bounded,
             stops: (0..n_blocks).filter(|&i| blocks[i].bound == Bound::Stop).collect(),
             mode: vec![Mode::Equal; n_blocks],
@@ -144,6 +150,7 @@ impl Rows {
             target: vec![0.0; n_rows],
             slack: vec![false; n_blocks],
             k_ready: false,
+            shared: false,
             guess: vec![0.0; n_rows],
             error: vec![0.0; n_rows],
             solution: vec![0.0; n_rows],
@@ -188,6 +195,7 @@ impl Rows {
             }
         }
         self.k_ready = false;
+        self.shared = false;
     }
 
     /// Begins a position correction: no impulses yet, and as a guess `part` of those of the whole step before.
@@ -319,6 +327,29 @@ impl Rows {
                 sum += jac[3] * twist.omega.x + jac[4] * twist.omega.y + jac[5] * twist.omega.z;
             }
             e[row] = sum;
+        }
+    }
+
+    /// K p = J M⁻¹ Jᵀ p of all rows, by way of the velocities M⁻¹ Jᵀ p. (n_rows)
+    pub(crate) fn response_to(&self, p: &[f64], twists: &mut [Twist], answer: &mut [f64]) {
+        twists.fill(Twist::zero());
+        for block in &self.blocks {
+            let width = 6 * block.n_bodies;
+            let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+            for (row, p) in p[block.first_row..][..block.n_rows].iter().enumerate() {
+                for (slot, &body) in list.iter().enumerate() {
+                    let response = &self.response[block.jac + row * width + 6 * slot..][..6];
+                    twists[body].s_dot += Vec3::new(response[0], response[1], response[2]) * *p;
+                    twists[body].omega += Vec3::new(response[3], response[4], response[5]) * *p;
+                }
+            }
+        }
+        for (i, block) in self.blocks.iter().enumerate() {
+            let rows = block.first_row..block.first_row + block.n_rows;
+            self.error_rate(i, twists, &mut answer[rows.clone()]);
+            for k in rows {
+                answer[k] -= self.c_t[k];
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use crate::balls::Balls;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor, eliminate, neighbours};
+use crate::solver::{Anderson, Factor, Sharing, eliminate, neighbours};
 use crate::stops::Stops;
 
 /// Everything a step needs besides model and state.
@@ -31,6 +31,8 @@ pub struct Scratch {
     pub(crate) balls: Option<Box<Balls>>,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
+    /// Memory to share loads between redundant rows; made when there first are any.
+    pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
@@ -67,6 +69,7 @@ impl Scratch {
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
+            sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             saved: model.start.clone(),
@@ -131,6 +134,8 @@ pub struct Bodies {
     pub top: Vec<Top>,
     /// m, kg; constant.
     pub mass: Vec<f64>,
+    /// Sum over the bodies that move, kg; constant.
+    pub total_mass: f64,
     /// 1/m, 1/kg; constant.
     pub mass_inv: Vec<f64>,
     /// Principal moments, kg m²; constant.
@@ -168,6 +173,7 @@ impl Bodies {
         Bodies {
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
+            total_mass: bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum(),
             mass: bodies.iter().map(|b| b.mass).collect(),
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),
@@ -201,14 +207,10 @@ impl Bodies {
         self.known_t = Some(state.t);
         self.known_s.copy_from_slice(&state.s);
         self.known_rot.copy_from_slice(&state.rot);
-        state.write_poses(&mut self.poses);
         for i in 0..self.poses.len() {
-            let rot = &self.poses[i].rot;
-            let mut scaled = *rot;
-            for k in 0..3 {
-                scaled.column_mut(k).scale_mut(self.inertia_inv[i][k]);
-            }
-            self.inertia_inv_world[i] = scaled * rot.transpose();
+            let rot = flight::matrix(&state.rot[i]);
+            self.poses[i] = Pose { s: state.s[i], rot };
+            self.inertia_inv_world[i] = turned(&rot, &self.inertia_inv[i]);
             if self.fixed[i] {
                 self.ahead[i] = self.poses[i];
             }
@@ -312,4 +314,13 @@ impl Loads {
             booked: laws().any(|l| l.account() != gelenk_model::force::Account::Potential),
         }
     }
+}
+
+/// R diag(d) Rᵀ.
+#[inline(always)]
+fn turned(rot: &Mat3, d: &Vec3) -> Mat3 {
+    let [x, y, z] = [0, 1, 2].map(|i| Vec3::new(rot[(i, 0)], rot[(i, 1)], rot[(i, 2)]));
+    let (dx, dy, dz) = (x.component_mul(d), y.component_mul(d), z.component_mul(d));
+    let (xy, xz, yz) = (x.dot(&dy), x.dot(&dz), y.dot(&dz));
+    Mat3::new(x.dot(&dx), xy, xz, xy, y.dot(&dy), yz, xz, yz, z.dot(&dz))
 }

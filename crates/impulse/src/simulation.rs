@@ -31,7 +31,7 @@ pub struct Simulation<'m> {
     pub(crate) h: f64,
     pub(crate) state: State,
     pub(crate) scratch: Scratch,
-    /// The state before the last asked step.
+    /// The state before an asked step that takes more than one part.
     before: State,
     pub(crate) steps: u64,
     /// Time of step 0, s.
@@ -110,7 +110,6 @@ impl<'m> Simulation<'m> {
     ///
     /// On a failure the state is the last good one.
     pub fn advance(&mut self, h: f64, t_next: f64) -> Result<(), Failure> {
-        self.before.clone_from(&self.state);
         let mut parts = Parts {
             model: &self.model,
             method: &self.method,
@@ -124,14 +123,16 @@ impl<'m> Simulation<'m> {
             worst_velocity_errors: &mut self.worst_velocity_errors,
             events: &mut self.events,
             told: &mut self.told,
+            before: &mut self.before,
+            kept: false,
         };
         if let Err((error, part)) = parts.advance(&mut self.state, &mut self.scratch, h, t_next) {
-            self.state.clone_from(&self.before);
+            parts.go_back(&mut self.state, &self.scratch);
             return Err(explain(&self.model, &self.state, self.steps + 1, &error, part));
         }
-        let (ledger, totals) = (parts.ledger(&self.ledger), parts.totals);
+        let (ledger, totals, kept) = (parts.ledger(&self.ledger), parts.totals, parts.kept);
         if let Some(failure) = self.explosion(&ledger) {
-            self.state.clone_from(&self.before);
+            self.state.clone_from(if kept { &self.before } else { &self.scratch.saved });
             return Err(failure);
         }
         self.update_ledger(ledger, totals);
@@ -301,6 +302,9 @@ impl<'m> Simulation<'m> {
     }
 
     fn open_ledger(&mut self) {
+        if self.scratch.bodies.read_state(&self.state) {
+            self.scratch.forget_poses();
+        }
         let (kinetic, potential) = energies(&self.model, &self.state, &mut self.scratch);
         self.ledger =
             Ledger { initial: kinetic + potential, kinetic, potential, ..Ledger::default() };

@@ -19,7 +19,7 @@ pub(super) struct Factor {
 /// A joint.
 #[derive(Clone, Debug)]
 struct Column {
-    /// K_kk, then D⁻¹.
+    /// K_kk, upper half, then D⁻¹.
     diagonal: Mat3,
     entries: (usize, usize),
     updates: (usize, usize),
@@ -86,7 +86,7 @@ impl Factor {
         }
     }
 
-    /// K of a joint with itself.
+    /// K of a joint with itself; the upper half counts.
     #[inline(always)]
     pub(super) fn diagonal(&mut self, joint: usize) -> &mut Mat3 {
         &mut self.columns[joint].diagonal
@@ -98,12 +98,17 @@ impl Factor {
         &mut self.entries[entry].block
     }
 
-    /// K = L D Lᵀ; false where a pivot is nearly singular.
-    pub(super) fn factorize(&mut self, alone: &[f64]) -> bool {
+    /// K = L D Lᵀ. Returns the smallest determinant of a pivot block as a part of what its joint has `alone`; 0 where it is nearly
+    /// singular.
+    pub(super) fn factorize(&mut self, alone: &[f64]) -> f64 {
+        let mut weakest = 1.0_f64;
         for k in 0..self.columns.len() {
             let (before, after) = self.columns.split_at_mut(k + 1);
             let Column { diagonal, entries, updates } = &mut before[k];
-            let Some(inverse) = inverse(diagonal, SINGULAR * alone[k]) else { return false };
+            let Some((inverse, determinant)) = inverse(diagonal, SINGULAR * alone[k]) else {
+                return 0.0;
+            };
+            weakest = weakest.min(determinant / alone[k]);
             *diagonal = inverse;
             let (from, to) = *entries;
             let (own, later) = self.entries.split_at_mut(to);
@@ -128,7 +133,7 @@ impl Factor {
                 }
             }
         }
-        true
+        weakest
     }
 
     /// Solves K x = e in place.
@@ -149,23 +154,20 @@ impl Factor {
     }
 }
 
-/// c −= a bᵀ, where a bᵀ is symmetric.
+/// c −= a bᵀ, which is symmetric; the upper half alone.
 #[inline(always)]
 fn subtract_symmetric(c: &mut Mat3, a: &Mat3, b: &Mat3) {
     for i in 0..3 {
-        for j in 0..=i {
-            let x = a[(i, 0)] * b[(j, 0)] + a[(i, 1)] * b[(j, 1)] + a[(i, 2)] * b[(j, 2)];
-            c[(i, j)] -= x;
-            if i != j {
-                c[(j, i)] = c[(i, j)];
-            }
+        for j in i..3 {
+            c[(i, j)] -= a[(i, 0)] * b[(j, 0)] + a[(i, 1)] * b[(j, 1)] + a[(i, 2)] * b[(j, 2)];
         }
     }
 }
 
-/// The inverse of a symmetric matrix by its cofactors, if its determinant is above `least`.
+/// The inverse of a symmetric matrix, given its upper half, by its cofactors, and its determinant, if
+/// that is above `least`.
 #[inline(always)]
-pub(super) fn inverse(a: &Mat3, least: f64) -> Option<Mat3> {
+pub(super) fn inverse(a: &Mat3, least: f64) -> Option<(Mat3, f64)> {
     let (xx, xy, xz) = (a.m11, a.m12, a.m13);
     let (yy, yz, zz) = (a.m22, a.m23, a.m33);
     let c_xx = yy * zz - yz * yz;
@@ -179,9 +181,10 @@ pub(super) fn inverse(a: &Mat3, least: f64) -> Option<Mat3> {
     let (xx_inv, xy_inv, xz_inv) = (c_xx * d, c_xy * d, c_xz * d);
     let (yy_inv, yz_inv) = ((xx * zz - xz * xz) * d, (xy * xz - xx * yz) * d);
     let zz_inv = (xx * yy - xy * xy) * d;
-    Some(Mat3::new(
+    let inverse = Mat3::new(
         xx_inv, xy_inv, xz_inv, //
         xy_inv, yy_inv, yz_inv, //
         xz_inv, yz_inv, zz_inv,
-    ))
+    );
+    Some((inverse, determinant))
 }

@@ -97,7 +97,7 @@ impl Solver for Iterative {
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
             balls.begin_sweeps(bodies);
-            let mut system = BallVelocitySweep { balls, rows, tolerance };
+            let mut system = BallVelocitySweep { tolerance, balls, rows };
             let found = sweeps(&mut system, anderson, u64::MAX);
             balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
             found

@@ -4,10 +4,12 @@ mod bounded;
 mod dense;
 mod factor;
 mod order;
+mod share;
 
 pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use factor::Factor;
 pub(crate) use order::{eliminate, neighbours};
+pub use share::Sharing;
 
 use gelenk_model::Model;
 
@@ -27,9 +29,14 @@ use crate::small;
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
 /// Trees and chains cost linear time. Rows with bounds (ropes, end stops, dry friction) are an active set that is found with the impulses; where it does not settle,
-/// the sweep of the iterative solver goes on. Rows that depend on others get no impulse; their gap is watched like any other.
+/// the sweep of the iterative solver goes on. Rows that depend on others get no impulse in a solve; their gap is watched like any
+/// other, and the load is shared between them afterwards ([`share`](share::share)).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
+
+/// Weakest pivot with which a guess is taken. Near singular positions impulses are large and tell little of the next ones; the
+/// solution to follow is there the one nearest to free flight.
+const WEAK: f64 = 1e-3;
 
 /// Solves within which the worst error must halve.
 const PATIENCE: u32 = 20;
@@ -46,24 +53,26 @@ impl Solver for Direct {
             return bounded::correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
-        let found = match scratch.regular_balls() {
-            Some((balls, rows, bodies)) => {
-                balls.begin_positions(rows, bodies);
-                let found = newton(
-                    balls,
-                    |b| b.look(look, method.tolerance, floor, bodies),
-                    Balls::solve_and_apply,
-                );
-                balls.end(&mut rows.impulse, &mut rows.gap, bodies);
-                found
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_positions(rows, bodies);
+            let found = newton(
+                balls,
+                |b| b.look(look, method.tolerance, floor, bodies),
+                Balls::solve_and_apply,
+            );
+            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+            let Scratch { bodies, rows, direct, .. } = scratch;
+            if factorize(rows, bodies, direct).weakest > WEAK {
+                rows.impulse.copy_from_slice(&rows.guess);
+                apply(bodies, rows, &rows.guess);
             }
-            None => {
-                scratch.prepare_rows(model, look.t - look.h, look.coordinates);
-                scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
-                apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
-                let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-                newton(scratch, see, |scratch| solve_and_apply(scratch, false))
-            }
+            let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
+            share::share(scratch, false);
+            found
         };
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
@@ -84,18 +93,17 @@ impl Solver for Direct {
             return bounded::correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-        let found = match scratch.regular_balls() {
-            Some((balls, rows, bodies)) => {
-                balls.begin_velocities(bodies);
-                let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
-                balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
-                found
-            }
-            None => {
-                scratch.prepare_rows(model, at.t, at.coordinates);
-                let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-                newton(scratch, see, |scratch| solve_and_apply(scratch, true))
-            }
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_velocities(bodies);
+            let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, at.t, at.coordinates);
+            let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
+            share::share(scratch, true);
+            found
         };
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
@@ -149,13 +157,23 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
     worst
 }
 
-/// Solves K p = `rows.error` and applies p.
-fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
-    let Scratch { bodies, rows, direct, .. } = scratch;
+/// The factor of K at the present rows.
+fn factorize<'a>(
+    rows: &Rows,
+    bodies: &Bodies,
+    direct: &'a mut Option<Box<Factor>>,
+) -> &'a mut Factor {
     let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
     if !factor.ready || !factor.whole() {
         factor.refresh(rows);
     }
+    factor
+}
+
+/// Solves K p = `rows.error` and applies p.
+fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
+    let Scratch { bodies, rows, direct, .. } = scratch;
+    let factor = factorize(rows, bodies, direct);
     factor.solve(&rows.error, &mut rows.solution);
     apply(bodies, rows, &rows.solution);
     let sum = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
