@@ -55,7 +55,8 @@ impl Solver for Iterative {
             balls.begin_sweeps(bodies);
             let mut system = BallSweep { method, look, floor, bodies, balls, rows };
             let found = sweeps(&mut system, anderson);
-            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            balls.end(&mut rows.impulse, &mut rows.gap);
+            balls.end_sweeps(bodies);
             found
         } else {
             sweeps(&mut PositionSweep { model, method, look, floor, bodies, rows, work }, anderson)
@@ -84,7 +85,8 @@ impl Solver for Iterative {
             balls.begin_sweeps(bodies);
             let mut system = BallVelocitySweep { tolerance, balls, rows };
             let found = sweeps(&mut system, anderson);
-            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
+            balls.end_sweeps(bodies);
             found
         } else {
             sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson)
