@@ -188,7 +188,7 @@ impl Group {
             self.omega = self.each_turn(flight, h).1;
         } else {
             let c = self.slip * self.omega.dot(self.e);
-            self.omega = self.omega + (self.turn.rotate(self.e) - self.e) * c;
+            self.omega += (self.turn.rotate(self.e) - self.e) * c;
         }
         self.s = self.s_ahead;
         self.s_dot += self.gravity * F::splat(h);

@@ -50,7 +50,7 @@ pub(crate) struct Balls {
     /// Whether every body that moves is a link; constant.
     whole: bool,
     /// Time, centres and rotations read last.
-    known_t: f64,
+    known_t: Option<f64>,
     known: (Vec<Vec3>, Vec<Quat>),
     /// Whether the groups have poses and velocities of the state written last.
     current: bool,
@@ -243,7 +243,7 @@ impl Balls {
             alone: vec![0.0; n],
             couplings,
             whole: links_count == model.bodies.iter().filter(|b| !b.fixed).count(),
-            known_t: f64::NAN,
+            known_t: None,
             known: (
                 vec![Vec3::zeros(); model.n_bodies()],
                 vec![Quat::identity(); model.n_bodies()],
@@ -294,7 +294,7 @@ impl Balls {
             }
         }
         state.t = t;
-        self.known_t = t;
+        self.known_t = Some(t);
         self.known.0.copy_from_slice(&state.s);
         self.known.1.copy_from_slice(&state.rot);
         (self.factor_ready, self.links_ready) = (false, false);
@@ -313,7 +313,7 @@ impl Balls {
 
     /// Kinetic and potential energy, J, if the groups have this state.
     pub(crate) fn energies(&self, state: &State) -> Option<(f64, f64)> {
-        if !self.current || self.known_t != state.t {
+        if !self.current || self.known_t != Some(state.t) {
             return None;
         }
         let (mut kinetic, mut potential) = (0.0, 0.0);
@@ -335,9 +335,9 @@ impl Balls {
     pub(crate) fn prepare(&mut self, state: &State) {
         self.current = false;
         let known = &self.known;
-        if self.known_t != state.t || known.0 != state.s || known.1 != state.rot {
+        if self.known_t != Some(state.t) || known.0 != state.s || known.1 != state.rot {
             self.forget_poses();
-            self.known_t = state.t;
+            self.known_t = Some(state.t);
             self.known.0.copy_from_slice(&state.s);
             self.known.1.copy_from_slice(&state.rot);
         }
