@@ -6,6 +6,7 @@ mod factor;
 mod order;
 mod share;
 
+pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use factor::Factor;
 pub(crate) use order::{eliminate, neighbours};
 pub use share::Sharing;
