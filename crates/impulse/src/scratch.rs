@@ -7,10 +7,10 @@ use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Flight, Model};
 use nalgebra::Quaternion;
 
+use crate::balls::Balls;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::balls::Balls;
 use crate::solver::{Anderson, Factor, eliminate, neighbours};
 
 /// Everything a step needs besides model and state.

@@ -1,9 +1,9 @@
 //! One time step.
 
+use gelenk_model::joint::{JointKind, MAX_COORDINATES};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::state::{State, Twist, Wrench};
-use gelenk_model::joint::{JointKind, MAX_COORDINATES};
 use gelenk_model::{Model, rows::unwrap_angle};
 
 use crate::error::StepError;
@@ -142,7 +142,8 @@ impl Stage {
         }
         let found = impulse.iter_mut().zip(&rows.impulse).zip(&rows.velocity_impulse);
         for ((next, p), p_v) in found {
-            let trend = if corrected && self.h_open == 0.0 && *p != 0.0 { 3.0 * (p_v - p) } else { 0.0 };
+            let trend =
+                if corrected && self.h_open == 0.0 && *p != 0.0 { 3.0 * (p_v - p) } else { 0.0 };
             *next = (p + trend) / part;
         }
     }

@@ -54,7 +54,13 @@ impl Balls {
     }
 
     /// Looks at C(t+h) and leaves −(C − target)/h as the right side of the next solve.
-    pub(crate) fn look(&mut self, look: &Look<'_>, tolerance: f64, floor: f64, bodies: &Bodies) -> Worst {
+    pub(crate) fn look(
+        &mut self,
+        look: &Look<'_>,
+        tolerance: f64,
+        floor: f64,
+        bodies: &Bodies,
+    ) -> Worst {
         let Balls { links, ends, joints, x, .. } = self;
         for (joint, x) in joints.iter().zip(x.iter_mut()) {
             *x = joint.still;

@@ -112,7 +112,10 @@ impl Balls {
     /// The mechanism, if ball joints alone hold it together.
     ///
     /// `eliminate` gives the order in which joints are eliminated, and for each the later ones that it touches.
-    pub(crate) fn new(model: &Model, eliminate: impl FnOnce() -> (Vec<usize>, Vec<Vec<usize>>)) -> Option<Self> {
+    pub(crate) fn new(
+        model: &Model,
+        eliminate: impl FnOnce() -> (Vec<usize>, Vec<Vec<usize>>),
+    ) -> Option<Self> {
         let is_ball = |rows: &RowBlock| match rows.kind {
             RowKind::Joint(id) => matches!(model.joints[id.index()].kind, JointKind::Ball(_)),
             _ => false,
@@ -160,7 +163,8 @@ impl Balls {
                 if fixed {
                     anchors.push((end.joint, body, end.r_body, end.sign));
                 } else {
-                    joints[end.joint].links[usize::from(end.sign > 0.0)] = Some((links.len(), ends.len()));
+                    joints[end.joint].links[usize::from(end.sign > 0.0)] =
+                        Some((links.len(), ends.len()));
                     ends.push(end.clone());
                 }
             }
@@ -201,7 +205,8 @@ impl Balls {
             let own: &[End] = &ends[link.first_end..link.last_end];
             for (k, column) in own.iter().enumerate() {
                 // Ends of a link are in elimination order, as the joints are.
-                couplings.extend(own[k + 1..].iter().map(|row| factor.entry(row.joint, column.joint)));
+                couplings
+                    .extend(own[k + 1..].iter().map(|row| factor.entry(row.joint, column.joint)));
             }
         }
         Some(Balls {

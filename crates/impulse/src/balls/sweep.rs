@@ -23,7 +23,13 @@ impl Balls {
             let mut k = Mat3::zeros();
             for (link, end) in joint.links.iter().flatten() {
                 let (link, r) = (&self.links[*link], &self.ends[*end].r);
-                super::add_response(&mut k, 1.0, link.mass_inv, r, &super::times_cross(&link.inertia_inv, r));
+                super::add_response(
+                    &mut k,
+                    1.0,
+                    link.mass_inv,
+                    r,
+                    &super::times_cross(&link.inertia_inv, r),
+                );
             }
             // The masses alone make K regular.
             joint.k_inv = inverse(&k, 0.0).unwrap_or_else(Mat3::zeros);

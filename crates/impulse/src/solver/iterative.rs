@@ -58,8 +58,11 @@ impl Solver for Iterative {
         } else {
             sweeps(&mut PositionSweep { model, method, look, floor, bodies, rows, work }, anderson)
         };
-        found.map_err(|(block, sweeps)| {
-            StepError::Positions { block, gap: scratch.rows.gap[block], sweeps, t: look.t }
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: scratch.rows.gap[block],
+            sweeps,
+            t: look.t,
         })
     }
 
@@ -84,8 +87,11 @@ impl Solver for Iterative {
         } else {
             sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson)
         };
-        found.map_err(|(block, sweeps)| {
-            StepError::Velocities { block, error: scratch.rows.velocity_error[block], sweeps, t: at.t }
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: scratch.rows.velocity_error[block],
+            sweeps,
+            t: at.t,
         })
     }
 }

@@ -46,7 +46,11 @@ impl Solver for Direct {
         let found = match scratch.regular_balls() {
             Some((balls, rows, bodies)) => {
                 balls.begin_positions(rows, bodies);
-                let found = newton(balls, |b| b.look(look, method.tolerance, floor, bodies), Balls::solve_and_apply);
+                let found = newton(
+                    balls,
+                    |b| b.look(look, method.tolerance, floor, bodies),
+                    Balls::solve_and_apply,
+                );
                 balls.end(&mut rows.impulse, &mut rows.gap, bodies);
                 found
             }
@@ -58,7 +62,12 @@ impl Solver for Direct {
                 newton(scratch, see, |scratch| solve_and_apply(scratch, false))
             }
         };
-        found.map_err(|(block, sweeps)| StepError::Positions { block, gap: scratch.rows.gap[block], sweeps, t: look.t })
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: scratch.rows.gap[block],
+            sweeps,
+            t: look.t,
+        })
     }
 
     fn correct_velocities(
@@ -85,14 +94,23 @@ impl Solver for Direct {
                 newton(scratch, see, |scratch| solve_and_apply(scratch, true))
             }
         };
-        found.map_err(|(block, sweeps)| {
-            StepError::Velocities { block, error: scratch.rows.velocity_error[block], sweeps, t: at.t }
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: scratch.rows.velocity_error[block],
+            sweeps,
+            t: at.t,
         })
     }
 }
 
 /// Looks at C(t+h) of all blocks and leaves −(C − target)/h as the right side of the next solve.
-fn look_ahead(model: &Model, method: &Method, look: &Look<'_>, floor: f64, scratch: &mut Scratch) -> Worst {
+fn look_ahead(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> Worst {
     let Scratch { bodies, rows, work, .. } = scratch;
     let rate = -1.0 / look.h;
     let mut worst = Worst::default();
