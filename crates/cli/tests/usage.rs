@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use common::{code, command, folder, gelenk, json, json_of, stderr, text_of};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "check",
     "assemble",
@@ -15,6 +15,8 @@ const COMMANDS: [&str; 11] = [
     "converge",
     "tables",
     "bench",
+    "drift",
+    "points",
     "verify",
     "export",
     "schema",

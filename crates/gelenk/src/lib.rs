@@ -20,10 +20,12 @@
 pub mod bench;
 pub mod certificate;
 pub mod converge;
+pub mod drift;
 pub mod export;
 pub mod film;
 pub mod hash;
 pub mod plot;
+pub mod points;
 pub mod recording;
 pub mod report;
 pub mod settings;

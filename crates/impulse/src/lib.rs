@@ -4,6 +4,7 @@
 //! The equations are in the crate's README.
 
 mod balls;
+pub mod bounds;
 pub mod compose;
 pub mod error;
 mod explain;
@@ -11,6 +12,7 @@ pub mod flight;
 mod kick;
 pub mod method;
 mod parts;
+pub mod points;
 pub mod rows;
 mod run;
 pub mod scratch;
@@ -18,6 +20,7 @@ pub mod simulation;
 mod small;
 pub mod solver;
 mod step;
+mod stops;
 
 pub use compose::Order;
 pub use error::StepError;

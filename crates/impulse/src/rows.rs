@@ -5,18 +5,39 @@ use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
 use gelenk_model::{Flight, Model, State, Twist};
 
+use crate::bounds::{Bound, Mode};
 use crate::scratch::Bodies;
 use crate::small;
 
 /// All rows of a model.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub struct Rows {
     /// Whether the numbers below belong to the poses of the bodies; written by [`prepare`](Rows::prepare).
     pub ready: bool,
     /// Where each block's numbers lie; constant. (n blocks)
     pub blocks: Vec<Block>,
-    /// Whether any block is one-sided; constant.
-    pub any_one_sided: bool,
+    /// Whether any block may depend on time; constant.
+    pub rheonomic: bool,
+    /// Whether any block has bounds; constant.
+    pub any_bounded: bool,
+    /// Blocks of end stops; constant.
+    pub stops: Vec<usize>,
+    /// What each block does in the running step; written by `set_modes`. (n blocks)
+    pub mode: Vec<Mode>,
+    /// Blocks that take no part in the running correction: open stops, slack ropes, joints that are not there; written
+    /// before every correction. (n blocks)
+    pub inactive: Vec<bool>,
+    /// Smallest impulse that each row may have in the running correction, N s or N m s; written before it. (n_rows)
+    pub lower: Vec<f64>,
+    /// Largest impulse. (n_rows)
+    pub upper: Vec<f64>,
+    /// Sum of the friction impulses of the running step, N s or N m s; written by the stages. (n blocks)
+    pub spent: Vec<f64>,
+    /// Whether a joint is not there; written by `set_modes`.
+    pub any_off: bool,
+    /// The joints there were when the modes were written.
+    pub(crate) known_active: Vec<bool>,
     /// Bodies of all blocks, one block after the other; constant.
     pub body_list: Vec<usize>,
     /// Jacobians, row-major, 6 columns a body; written by [`prepare`](Rows::prepare).
@@ -34,6 +55,8 @@ pub struct Rows {
     pub slack: Vec<bool>,
     /// Whether `k_inv` belongs to the poses of the bodies.
     k_ready: bool,
+    /// Whether the damped factor of the direct solver does.
+    pub(crate) shared: bool,
     /// Impulses at time t that a position correction may begin with; written by [`step`](crate::step). (n_rows)
     pub guess: Vec<f64>,
     /// Right side of the direct solver. (n_rows)
@@ -67,8 +90,8 @@ pub struct Block {
     pub k: usize,
     /// Largest allowed error; `None`: the run's.
     pub tolerance: Option<f64>,
-    /// Whether its single row is an inequality C ≤ 0 with impulses p ≤ 0 (a rope).
-    pub one_sided: bool,
+    /// What bounds its single row has, if any.
+    pub bound: Bound,
 }
 
 impl Rows {
@@ -85,7 +108,7 @@ impl Rows {
                 jac,
                 k,
                 tolerance: block.tolerance,
-                one_sided: block.one_sided(model),
+                bound: Bound::new(model, block),
             });
             body_list.extend(block.bodies.iter().map(|b| b.index()));
             jac += block.n_rows * 6 * block.bodies.len();
@@ -94,7 +117,16 @@ impl Rows {
         let (n_rows, n_blocks) = (model.n_rows(), blocks.len());
         Rows {
             ready: false,
-            any_one_sided: blocks.iter().any(|b| b.one_sided),
+            rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
+            any_bounded: blocks.iter().any(|b| b.bound != Bound::None),
+            stops: (0..n_blocks).filter(|&i| blocks[i].bound == Bound::Stop).collect(),
+            mode: vec![Mode::Equal; n_blocks],
+            inactive: vec![false; n_blocks],
+            lower: vec![f64::NEG_INFINITY; n_rows],
+            upper: vec![f64::INFINITY; n_rows],
+            spent: vec![0.0; n_blocks],
+            any_off: false,
+            known_active: vec![true; model.joints.len()],
             blocks,
             body_list,
             jac: vec![0.0; jac],
@@ -104,6 +136,7 @@ impl Rows {
             target: vec![0.0; n_rows],
             slack: vec![false; n_blocks],
             k_ready: false,
+            shared: false,
             guess: vec![0.0; n_rows],
             error: vec![0.0; n_rows],
             solution: vec![0.0; n_rows],
@@ -148,6 +181,7 @@ impl Rows {
             }
         }
         self.k_ready = false;
+        self.shared = false;
     }
 
     /// Begins a position correction: no impulses yet, and as a guess `part` of those of the whole step before.
@@ -190,11 +224,12 @@ impl Rows {
         tolerance: f64,
         work: &mut Work,
     ) {
-        if !self.any_one_sided {
+        if !self.any_bounded {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| b.one_sided) {
+        let one_sided = |bound: Bound| matches!(bound, Bound::Rope | Bound::Stop);
+        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| one_sided(b.bound)) {
             let mut c = [0.0];
             model.rows[i].error(model, &at, work, &mut c);
             self.slack[i] = c[0] < -block.tolerance.unwrap_or(tolerance);
@@ -202,6 +237,8 @@ impl Rows {
     }
 
     /// Sets the target of the position correction to `keep` · C(t).
+    ///
+    /// Of friction the target is where it holds, `held`, and `keep` · (q(t) − held) of the way from there.
     ///
     /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
     /// away. Otherwise short parts would turn gaps into speeds C/h that have nothing to do with the motion.
@@ -212,18 +249,28 @@ impl Rows {
         bodies: &Bodies,
         t: f64,
         coordinates: &[f64],
+        held: &[f64],
         work: &mut Work,
     ) {
         if keep == 0.0 {
             self.target.fill(0.0);
+            for block in model.rows.iter().filter(|_| self.any_bounded) {
+                if let RowKind::Friction(friction) = &block.kind {
+                    self.target[block.first_row] = held[friction.slot];
+                }
+            }
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         for (block, rows) in self.blocks.iter().zip(&model.rows) {
             let target = &mut self.target[block.first_row..][..block.n_rows];
             rows.error(model, &at, work, target);
+            let from = match &rows.kind {
+                RowKind::Friction(friction) => held[friction.slot],
+                _ => 0.0,
+            };
             for c in target {
-                *c *= keep;
+                *c = from + keep * (*c - from);
             }
         }
     }
@@ -268,6 +315,29 @@ impl Rows {
         }
     }
 
+    /// K p = J M⁻¹ Jᵀ p of all rows, by way of the velocities M⁻¹ Jᵀ p. (n_rows)
+    pub(crate) fn response_to(&self, p: &[f64], twists: &mut [Twist], answer: &mut [f64]) {
+        twists.fill(Twist::zero());
+        for block in &self.blocks {
+            let width = 6 * block.n_bodies;
+            let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+            for (row, p) in p[block.first_row..][..block.n_rows].iter().enumerate() {
+                for (slot, &body) in list.iter().enumerate() {
+                    let response = &self.response[block.jac + row * width + 6 * slot..][..6];
+                    twists[body].s_dot += Vec3::new(response[0], response[1], response[2]) * *p;
+                    twists[body].omega += Vec3::new(response[3], response[4], response[5]) * *p;
+                }
+            }
+        }
+        for (i, block) in self.blocks.iter().enumerate() {
+            let rows = block.first_row..block.first_row + block.n_rows;
+            self.error_rate(i, twists, &mut answer[rows.clone()]);
+            for k in rows {
+                answer[k] -= self.c_t[k];
+            }
+        }
+    }
+
     /// p = −K⁻¹ e of block `i`. (n_rows)
     pub fn solve(&self, i: usize, e: &[f64], p: &mut [f64]) {
         let block = &self.blocks[i];
@@ -298,13 +368,18 @@ impl Rows {
         }
     }
 
-    /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what one-sided rows allow and added to the impulses of positions or velocities.
+    /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what their bounds allow and added to the impulses of positions or velocities.
     pub(crate) fn apply_all(&mut self, delta: &mut [f64], velocity: bool, bodies: &mut Bodies) {
         for i in 0..self.blocks.len() {
             let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
             let impulse = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
-            if self.blocks[i].one_sided {
-                delta[row] = delta[row].min(-impulse[row]);
+            if self.inactive[i] {
+                delta[row..row + n].fill(0.0);
+                continue;
+            }
+            if self.blocks[i].bound != Bound::None {
+                let p = impulse[row];
+                delta[row] = (p + delta[row]).clamp(self.lower[row], self.upper[row]) - p;
             }
             for k in row..row + n {
                 impulse[k] += delta[k];

@@ -11,7 +11,8 @@ use crate::balls::Balls;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor, eliminate, neighbours};
+use crate::solver::{Anderson, Factor, Sharing, eliminate, neighbours};
+use crate::stops::Stops;
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct Scratch {
     pub(crate) balls: Option<Box<Balls>>,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
+    /// Memory to share loads between redundant rows; made when there first are any.
+    pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
@@ -39,6 +42,10 @@ pub struct Scratch {
     pub(crate) flat_twists: Vec<f64>,
     /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
     pub(crate) previous_twists: Vec<Twist>,
+    /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
+    pub(crate) stops: Stops,
+    /// The mechanism of ball joints while one of them is not there.
+    pub(crate) idle_balls: Option<Box<Balls>>,
     /// The state before the step, to go back to; written by [`step`](crate::step).
     pub(crate) saved: State,
 }
@@ -52,6 +59,8 @@ impl Scratch {
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
             bodies,
+            stops: Stops::new(model, &rows.stops),
+            idle_balls: None,
             rows,
             balls: balls.map(Box::new),
             loads,
@@ -60,6 +69,7 @@ impl Scratch {
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
+            sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             saved: model.start.clone(),
@@ -73,6 +83,19 @@ impl Scratch {
         self.rows.ready = false;
         if let Some(balls) = &mut self.balls {
             balls.ready = false;
+        }
+    }
+
+    /// What each block does from the state on; see [`Rows::set_modes`]. Rows are ready where there are bounds.
+    pub(crate) fn set_modes(&mut self, model: &Model, state: &State, method: &Method) {
+        self.rows.set_modes(model, &self.bodies, state, method);
+        // The leaner path knows ball joints that are there.
+        let idle = self.rows.any_off;
+        if idle && self.balls.is_some() {
+            self.idle_balls = self.balls.take();
+        } else if !idle && self.idle_balls.is_some() {
+            self.balls = self.idle_balls.take();
+            self.forget_poses();
         }
     }
 
@@ -93,9 +116,12 @@ impl Scratch {
     }
 
     /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
-    /// where laws read velocities or book work, which need velocities that fit the joints.
+    /// where laws read velocities or book work, or rows have bounds, which need velocities that fit the joints.
     pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
-        method.velocity_correction && last || self.loads.booked || self.loads.velocity_dependent
+        method.velocity_correction && last
+            || self.loads.booked
+            || self.loads.velocity_dependent
+            || self.rows.any_bounded
     }
 }
 
@@ -108,6 +134,8 @@ pub struct Bodies {
     pub top: Vec<Top>,
     /// m, kg; constant.
     pub mass: Vec<f64>,
+    /// Sum over the bodies that move, kg; constant.
+    pub total_mass: f64,
     /// 1/m, 1/kg; constant.
     pub mass_inv: Vec<f64>,
     /// Principal moments, kg m²; constant.
@@ -145,6 +173,7 @@ impl Bodies {
         Bodies {
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
+            total_mass: bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum(),
             mass: bodies.iter().map(|b| b.mass).collect(),
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),
@@ -178,14 +207,10 @@ impl Bodies {
         self.known_t = Some(state.t);
         self.known_s.copy_from_slice(&state.s);
         self.known_rot.copy_from_slice(&state.rot);
-        state.write_poses(&mut self.poses);
         for i in 0..self.poses.len() {
-            let rot = &self.poses[i].rot;
-            let mut scaled = *rot;
-            for k in 0..3 {
-                scaled.column_mut(k).scale_mut(self.inertia_inv[i][k]);
-            }
-            self.inertia_inv_world[i] = scaled * rot.transpose();
+            let rot = flight::matrix(&state.rot[i]);
+            self.poses[i] = Pose { s: state.s[i], rot };
+            self.inertia_inv_world[i] = turned(&rot, &self.inertia_inv[i]);
             if self.fixed[i] {
                 self.ahead[i] = self.poses[i];
             }
@@ -289,4 +314,13 @@ impl Loads {
             booked: laws().any(|l| l.account() != gelenk_model::force::Account::Potential),
         }
     }
+}
+
+/// R diag(d) Rᵀ.
+#[inline(always)]
+fn turned(rot: &Mat3, d: &Vec3) -> Mat3 {
+    let [x, y, z] = [0, 1, 2].map(|i| Vec3::new(rot[(i, 0)], rot[(i, 1)], rot[(i, 2)]));
+    let (dx, dy, dz) = (x.component_mul(d), y.component_mul(d), z.component_mul(d));
+    let (xy, xz, yz) = (x.dot(&dy), x.dot(&dz), y.dot(&dz));
+    Mat3::new(x.dot(&dx), xy, xz, xy, y.dot(&dy), yz, xz, yz, z.dot(&dz))
 }

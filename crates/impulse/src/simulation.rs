@@ -1,7 +1,7 @@
 //! A model in motion, step by step.
 
 use gelenk_model::joint::JointId;
-use gelenk_model::rows::Instant;
+use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::run::{Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
 use gelenk_model::{Model, RunSettings};
@@ -28,7 +28,7 @@ pub struct Simulation<'m> {
     h: f64,
     state: State,
     scratch: Scratch,
-    /// The state before the last asked step.
+    /// The state before an asked step that takes more than one part.
     before: State,
     steps: u64,
     /// Time of step 0, s.
@@ -105,7 +105,6 @@ impl<'m> Simulation<'m> {
     ///
     /// On a failure the state is the last good one.
     pub fn advance(&mut self, h: f64, t_next: f64) -> Result<(), Failure> {
-        self.before.clone_from(&self.state);
         let mut parts = Parts {
             model: self.model,
             method: &self.method,
@@ -119,14 +118,16 @@ impl<'m> Simulation<'m> {
             worst_velocity_errors: &mut self.worst_velocity_errors,
             events: &mut self.events,
             told: &mut self.told,
+            before: &mut self.before,
+            kept: false,
         };
         if let Err((error, part)) = parts.advance(&mut self.state, &mut self.scratch, h, t_next) {
-            self.state.clone_from(&self.before);
+            parts.go_back(&mut self.state, &self.scratch);
             return Err(explain(self.model, &self.state, self.steps + 1, &error, part));
         }
-        let (ledger, totals) = (parts.ledger(&self.ledger), parts.totals);
+        let (ledger, totals, kept) = (parts.ledger(&self.ledger), parts.totals, parts.kept);
         if let Some(failure) = self.explosion(&ledger) {
-            self.state.clone_from(&self.before);
+            self.state.clone_from(if kept { &self.before } else { &self.scratch.saved });
             return Err(failure);
         }
         self.update_ledger(ledger, totals);
@@ -239,6 +240,9 @@ impl<'m> Simulation<'m> {
             if block.one_sided(model) {
                 c[0] = c[0].max(0.0);
             }
+            if matches!(block.kind, RowKind::Friction(_)) {
+                c[0] = 0.0; // it holds wherever it is
+            }
             let gap = c.iter().map(|x| x * x).sum::<f64>().sqrt();
             rows.gap[i] = gap;
             let tolerance = block.tolerance.unwrap_or(self.method.tolerance);
@@ -299,6 +303,9 @@ impl<'m> Simulation<'m> {
     }
 
     fn open_ledger(&mut self) {
+        if self.scratch.bodies.read_state(&self.state) {
+            self.scratch.forget_poses();
+        }
         let (kinetic, potential) = energies(self.model, &self.state, &mut self.scratch);
         self.ledger =
             Ledger { initial: kinetic + potential, kinetic, potential, ..Ledger::default() };

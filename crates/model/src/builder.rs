@@ -3,6 +3,7 @@
 use gelenk_expr::Pool;
 
 use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
+use crate::bound::add_bound_rows;
 use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
 use crate::joint::{
@@ -95,6 +96,8 @@ impl Builder {
             omega: vec![Vec3::zeros()],
             impulse: Vec::new(),
             coordinate: Vec::new(),
+            held: Vec::new(),
+            active: Vec::new(),
         };
         let model = Model {
             name: name.to_owned(),
@@ -339,6 +342,7 @@ impl Builder {
         equations.coordinate(&a, &b, &mut q);
         let n_coordinates = equations.coordinates().len();
         self.model.start.coordinate.extend_from_slice(&q[..n_coordinates]);
+        self.model.start.active.push(true);
         self.model.joints.push(Joint {
             name: name.to_owned(),
             bodies,
@@ -423,8 +427,12 @@ impl Builder {
         self.model.signals = signals;
     }
 
-    /// The finished model.
-    pub fn finish(self) -> Model {
+    /// The finished model: end stops and friction get their rows.
+    pub fn finish(mut self) -> Model {
+        let n = u32::try_from(self.model.joints.len()).expect("fewer than 2³² joints");
+        for i in 0..n {
+            add_bound_rows(&mut self.model, JointId(i));
+        }
         self.model
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod assemble;
 pub mod body;
+pub mod bound;
 pub mod builder;
 pub mod check;
 pub mod contact;

@@ -20,6 +20,12 @@ pub struct State {
     pub impulse: Vec<f64>,
     /// Joint coordinates with their full turns (unwrapped), rad or m. (n_coordinates)
     pub coordinate: Vec<f64>,
+    /// Where dry friction holds: the value at which its coordinate came to rest, which follows the coordinate while that
+    /// slips, rad or m. (friction rows)
+    pub held: Vec<f64>,
+    /// Whether a joint is there: not broken and not removed. Its rows, stops, friction, drives and couplings go with it.
+    /// (n_joints)
+    pub active: Vec<bool>,
 }
 
 impl Clone for State {
@@ -32,12 +38,14 @@ impl Clone for State {
             omega: self.omega.clone(),
             impulse: self.impulse.clone(),
             coordinate: self.coordinate.clone(),
+            held: self.held.clone(),
+            active: self.active.clone(),
         }
     }
 
     /// Copies into memory that is there already; allocates nothing between states of one model.
     fn clone_from(&mut self, source: &Self) {
-        let State { t, s, s_dot, rot, omega, impulse, coordinate } = self;
+        let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active } = self;
         *t = source.t;
         s.clone_from(&source.s);
         s_dot.clone_from(&source.s_dot);
@@ -45,6 +53,8 @@ impl Clone for State {
         omega.clone_from(&source.omega);
         impulse.clone_from(&source.impulse);
         coordinate.clone_from(&source.coordinate);
+        held.clone_from(&source.held);
+        active.clone_from(&source.active);
     }
 }
 

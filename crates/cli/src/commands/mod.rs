@@ -5,8 +5,10 @@ mod bench;
 mod check;
 mod completions;
 mod converge;
+mod drift;
 mod export;
 mod models;
+mod points;
 mod run;
 mod schema;
 mod tables;
@@ -24,6 +26,8 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
+        Command::Drift(args) => drift::run(args, manner),
+        Command::Points(args) => points::run(args, manner),
         Command::Tables(args) => tables::run(args, manner),
         Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),

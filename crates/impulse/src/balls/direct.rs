@@ -28,7 +28,7 @@ impl Balls {
             let own = &ends[link.first_end..link.last_end];
             for (k, column) in own.iter().enumerate() {
                 let w = times_cross(&link.inertia_inv, &column.r);
-                add_response(factor.diagonal(column.joint), 1.0, link.mass_inv, &column.r, &w);
+                add_own_response(factor.diagonal(column.joint), link.mass_inv, &column.r, &w);
                 for (row, entry) in own[k + 1..].iter().zip(&mut coupling) {
                     let sign = row.sign * column.sign;
                     add_response(factor.block(*entry), sign, link.mass_inv, &row.r, &w);
@@ -148,9 +148,20 @@ pub(super) fn times_cross(inertia_inv: &Mat3, r: &Vec3) -> Mat3 {
     Mat3::from_columns(&[y * r.z - z * r.y, z * r.x - x * r.z, x * r.y - y * r.x])
 }
 
+/// k += E/m − r× W, which is symmetric; the upper half alone.
+#[inline(always)]
+pub(super) fn add_own_response(k: &mut Mat3, mass_inv: f64, r: &Vec3, w: &Mat3) {
+    k.m11 += mass_inv - (r.y * w.m31 - r.z * w.m21);
+    k.m12 -= r.y * w.m32 - r.z * w.m22;
+    k.m13 -= r.y * w.m33 - r.z * w.m23;
+    k.m22 += mass_inv - (r.z * w.m12 - r.x * w.m32);
+    k.m23 -= r.z * w.m13 - r.x * w.m33;
+    k.m33 += mass_inv - (r.x * w.m23 - r.y * w.m13);
+}
+
 /// k += sign (E/m − r× W).
 #[inline(always)]
-pub(super) fn add_response(k: &mut Mat3, sign: f64, mass_inv: f64, r: &Vec3, w: &Mat3) {
+fn add_response(k: &mut Mat3, sign: f64, mass_inv: f64, r: &Vec3, w: &Mat3) {
     for c in 0..3 {
         let (w0, w1, w2) = (w[(0, c)], w[(1, c)], w[(2, c)]);
         k[(0, c)] -= sign * (r.y * w2 - r.z * w1);

@@ -19,7 +19,7 @@ pub(super) struct Factor {
 /// A joint.
 #[derive(Clone, Debug)]
 struct Column {
-    /// K_kk, then D⁻¹.
+    /// K_kk, upper half, then D⁻¹.
     diagonal: Mat3,
     entries: (usize, usize),
     updates: (usize, usize),
@@ -86,7 +86,7 @@ impl Factor {
         }
     }
 
-    /// K of a joint with itself.
+    /// K of a joint with itself; the upper half counts.
     #[inline(always)]
     pub(super) fn diagonal(&mut self, joint: usize) -> &mut Mat3 {
         &mut self.columns[joint].diagonal
@@ -149,21 +149,17 @@ impl Factor {
     }
 }
 
-/// c −= a bᵀ, where a bᵀ is symmetric.
+/// c −= a bᵀ, which is symmetric; the upper half alone.
 #[inline(always)]
 fn subtract_symmetric(c: &mut Mat3, a: &Mat3, b: &Mat3) {
     for i in 0..3 {
-        for j in 0..=i {
-            let x = a[(i, 0)] * b[(j, 0)] + a[(i, 1)] * b[(j, 1)] + a[(i, 2)] * b[(j, 2)];
-            c[(i, j)] -= x;
-            if i != j {
-                c[(j, i)] = c[(i, j)];
-            }
+        for j in i..3 {
+            c[(i, j)] -= a[(i, 0)] * b[(j, 0)] + a[(i, 1)] * b[(j, 1)] + a[(i, 2)] * b[(j, 2)];
         }
     }
 }
 
-/// The inverse of a symmetric matrix by its cofactors, if its determinant is above `least`.
+/// The inverse of a symmetric matrix, given its upper half, by its cofactors, if its determinant is above `least`.
 #[inline(always)]
 pub(super) fn inverse(a: &Mat3, least: f64) -> Option<Mat3> {
     let (xx, xy, xz) = (a.m11, a.m12, a.m13);

@@ -17,11 +17,11 @@ use nalgebra::Quaternion;
 
 use crate::flight::{self, Top, exp};
 use crate::scratch::Bodies;
-use direct::{add_response, times_cross};
 use factor::Factor;
 
 /// Ball joints and the bodies they hold.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub(crate) struct Balls {
     links: Vec<Link>,
     /// Ends of all links, one link after the other.

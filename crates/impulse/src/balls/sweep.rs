@@ -2,6 +2,7 @@
 
 use gelenk_model::math::{Mat3, Vec3};
 
+use super::direct::{add_own_response, times_cross};
 use super::factor::inverse;
 use super::{Balls, Joint, Link};
 use crate::flight::rotate;
@@ -23,13 +24,8 @@ impl Balls {
             let mut k = Mat3::zeros();
             for (link, end) in joint.links.iter().flatten() {
                 let (link, r) = (&self.links[*link], &self.ends[*end].r);
-                super::add_response(
-                    &mut k,
-                    1.0,
-                    link.mass_inv,
-                    r,
-                    &super::times_cross(&link.inertia_inv, r),
-                );
+                let w = times_cross(&link.inertia_inv, r);
+                add_own_response(&mut k, link.mass_inv, r, &w);
             }
             // The masses alone make K regular.
             joint.k_inv = inverse(&k, 0.0).unwrap_or_else(Mat3::zeros);

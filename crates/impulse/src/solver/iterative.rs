@@ -7,6 +7,7 @@ use gelenk_model::signal::Work;
 
 use super::{Anderson, Solver, norm};
 use crate::balls::Balls;
+use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
@@ -24,7 +25,8 @@ use crate::small;
 /// After [`PLAIN_SWEEPS`] sweeps without an end the convergence is slow and [`Anderson`] acceleration helps; every joint
 /// is then corrected in every sweep.
 ///
-/// One-sided rows (ropes) are corrected where C > 0, and give back what is too much of their impulse p ≤ 0.
+/// Bounded rows (ropes, end stops, friction) get what their bounds lower ≤ p ≤ upper let them have, and give back what is
+/// too much: p ← clamp(p − K⁻¹ e). Blocks that are inactive are left out.
 ///
 /// The paper gives up (and halves h) when the error of any joint grows. In loops errors of single joints do grow while the
 /// sweep converges, so our rule looks at the worst error relative to its tolerance: the sweep goes on while its
@@ -80,7 +82,7 @@ impl Solver for Iterative {
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
             balls.begin_sweeps(bodies);
-            let mut system = BallVelocitySweep { balls, rows, tolerance };
+            let mut system = BallVelocitySweep { tolerance, balls, rows };
             let found = sweeps(&mut system, anderson);
             balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
             found
@@ -126,6 +128,10 @@ impl Swept for PositionSweep<'_> {
 
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
+        if rows.inactive[i] {
+            rows.gap[i] = 0.0;
+            return;
+        }
         let h_inv = 1.0 / self.look.h;
         let block = &rows.blocks[i];
         let tolerance = block.tolerance.unwrap_or(self.method.tolerance).max(self.floor);
@@ -133,12 +139,24 @@ impl Swept for PositionSweep<'_> {
         let mut c = [0.0; small::MAX];
         let c = &mut c[..n];
         rows.error_ahead(i, self.model, bodies, self.look, self.work, c);
-        if block.one_sided {
-            rows.gap[i] = c[0].max(0.0);
-            let e = (c[0] - rows.target[row].max(0.0)) * h_inv;
-            let p = one_sided(rows.k_inv[block.k], e, rows.impulse[row]);
-            let missing = p.abs() / (rows.k_inv[block.k] * h_inv).max(f64::MIN_POSITIVE);
-            if sweep.wants(i, missing, tolerance) {
+        if block.bound != Bound::None {
+            let one_sided = block.bound != Bound::Friction;
+            let mut target = rows.target[row];
+            let mut allowed = tolerance;
+            rows.gap[i] = 0.0;
+            if one_sided {
+                rows.gap[i] = c[0].max(0.0);
+                // What rests at a stop keeps away from the tolerance, beyond which it would have been passed.
+                allowed = if block.bound == Bound::Stop { 0.5 * tolerance } else { tolerance };
+                target = target.clamp(0.0, 0.5 * allowed);
+            }
+            let k_inv = rows.k_inv[block.k];
+            let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
+            let mut missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
+            if one_sided && c[0] > target && p != 0.0 {
+                missing = c[0]; // gaps count from 0, not from the target
+            }
+            if sweep.wants(i, missing, allowed) {
                 rows.apply(i, &[p], bodies);
                 rows.impulse[row] += p;
             }
@@ -183,18 +201,19 @@ impl Swept for VelocitySweep<'_> {
 
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
+        if rows.inactive[i] {
+            return;
+        }
         let block = &rows.blocks[i];
         let (row, n) = (block.first_row, block.n_rows);
         let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
         rows.error_rate(i, &bodies.twists, &mut e[..n]);
-        if block.one_sided {
-            // A slack rope has no say.
-            if rows.slack[i] {
-                return;
-            }
-            rows.velocity_error[i] = e[0].max(0.0);
-            let p = one_sided(rows.k_inv[block.k], e[0], rows.velocity_impulse[row]);
-            let missing = p.abs() / rows.k_inv[block.k].max(f64::MIN_POSITIVE);
+        if block.bound != Bound::None {
+            let one_sided = block.bound != Bound::Friction;
+            rows.velocity_error[i] = if one_sided { e[0].max(0.0) } else { 0.0 };
+            let k_inv = rows.k_inv[block.k];
+            let p = rows.bounded(row, k_inv * e[0], rows.velocity_impulse[row]);
+            let missing = p.abs() / k_inv.max(f64::MIN_POSITIVE);
             if sweep.wants(i, missing, self.tolerance) {
                 rows.apply(i, &[p], bodies);
                 rows.velocity_impulse[row] += p;
@@ -325,10 +344,12 @@ fn sweeps(system: &mut impl Swept, anderson: &mut Anderson) -> Result<u64, (usiz
     }
 }
 
-/// The impulse that takes the rate `e` of a one-sided row to e ≤ 0, or gives back of the impulse `p` there is already
-/// what is too much: p stays ≤ 0.
-fn one_sided(k_inv: f64, e: f64, p: f64) -> f64 {
-    (p - k_inv * e).min(0.0) - p
+impl Rows {
+    /// What to add to the impulse `p` of a bounded row that is too large by `excess`, within its bounds.
+    #[inline]
+    fn bounded(&self, row: usize, excess: f64, p: f64) -> f64 {
+        (p - excess).clamp(self.lower[row], self.upper[row]) - p
+    }
 }
 
 /// One sweep.

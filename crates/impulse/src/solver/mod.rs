@@ -5,7 +5,7 @@ mod direct;
 mod iterative;
 
 pub use anderson::Anderson;
-pub use direct::{Direct, Factor};
+pub use direct::{Direct, Factor, Sharing};
 pub(crate) use direct::{eliminate, neighbours};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 

@@ -106,7 +106,7 @@ pub fn check(model: &Model, options: &CheckOptions) -> CheckReport {
     let mut report = CheckReport {
         degrees_of_freedom: 0,
         coordinates: 0,
-        constraints: model.n_rows(),
+        constraints: model.rows.iter().filter(|b| !b.is_bound()).map(|b| b.n_rows).sum(),
         rank: 0,
         redundant: Vec::new(),
         nearly_redundant: Vec::new(),

@@ -186,6 +186,22 @@ impl Factor {
         self.sources.sort_by_key(|s| (s.target, s.i, s.slot_i, s.j, s.slot_j));
     }
 
+    /// Number of rows.
+    pub(super) fn n_rows(&self) -> usize {
+        self.x.len()
+    }
+
+    /// The factor of K + ε diag K at the present rows.
+    pub(super) fn refresh_damped(&mut self, rows: &Rows, damping: f64) {
+        self.assemble(rows);
+        for column in &self.columns {
+            for k in 0..column.n {
+                self.values[column.diagonal + k * column.n + k] *= 1.0 + damping;
+            }
+        }
+        self.factorize();
+    }
+
     /// Numbers of K and of its factor at the present rows.
     pub(crate) fn refresh(&mut self, rows: &Rows) {
         self.assemble(rows);

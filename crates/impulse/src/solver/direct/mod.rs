@@ -3,9 +3,11 @@
 mod dense;
 mod factor;
 mod order;
+mod share;
 
 pub use factor::Factor;
 pub(crate) use order::{eliminate, neighbours};
+pub use share::Sharing;
 
 use gelenk_model::Model;
 
@@ -24,7 +26,9 @@ use crate::small;
 /// ```
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
-/// Trees and chains cost linear time. Models with one-sided rows (ropes) go to the iterative solver. Rows that depend on others get no impulse; their gap is watched like any other.
+/// Trees and chains cost linear time. Models with bounded rows (ropes, end stops, dry friction) and with joints that are not there go to the iterative
+/// solver. Rows that depend on others get no impulse in a solve; their gap is watched like any other, and
+/// the load is shared between them afterwards ([`share`](share::share)).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -39,28 +43,27 @@ impl Solver for Direct {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.any_one_sided {
+        if scratch.rows.needs_sweep() {
             return Iterative.correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
-        let found = match scratch.regular_balls() {
-            Some((balls, rows, bodies)) => {
-                balls.begin_positions(rows, bodies);
-                let found = newton(
-                    balls,
-                    |b| b.look(look, method.tolerance, floor, bodies),
-                    Balls::solve_and_apply,
-                );
-                balls.end(&mut rows.impulse, &mut rows.gap, bodies);
-                found
-            }
-            None => {
-                scratch.prepare_rows(model, look.t - look.h, look.coordinates);
-                scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
-                apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
-                let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-                newton(scratch, see, |scratch| solve_and_apply(scratch, false))
-            }
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_positions(rows, bodies);
+            let found = newton(
+                balls,
+                |b| b.look(look, method.tolerance, floor, bodies),
+                Balls::solve_and_apply,
+            );
+            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+            scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
+            apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
+            let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
+            share::share(scratch, false);
+            found
         };
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
@@ -77,22 +80,21 @@ impl Solver for Direct {
         at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.any_one_sided {
+        if scratch.rows.needs_sweep() {
             return Iterative.correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-        let found = match scratch.regular_balls() {
-            Some((balls, rows, bodies)) => {
-                balls.begin_velocities(bodies);
-                let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
-                balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
-                found
-            }
-            None => {
-                scratch.prepare_rows(model, at.t, at.coordinates);
-                let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-                newton(scratch, see, |scratch| solve_and_apply(scratch, true))
-            }
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_velocities(bodies);
+            let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, at.t, at.coordinates);
+            let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
+            share::share(scratch, true);
+            found
         };
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
