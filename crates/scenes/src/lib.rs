@@ -30,7 +30,7 @@ scenes! {
     "double-pendulum": "two bars on hinges, chaotic";
     "spring-oscillator": "mass on a spring, y = cos t: table 10.1 of the paper";
     "eight-loop": "closed chain of eight rods, regular start: for accuracy work";
-    "eight-loop-flat": "eight rods on one line: starts in a singular position, where forces have no bound";
+    "eight-loop-flat": "eight rods on one line: starts in a singular position";
     "eight-loop-paper": "the 8-loop of the paper: tables 9.2 to 9.5";
     "heavy-top": "spinning disc on an axle: precession and nutation";
     "dzhanibekov-nut": "free body spinning about its middle axis: it flips";

@@ -70,6 +70,7 @@ fn to_json(group: &Group) -> Value {
                 "worlds": line.worlds,
                 "steps_per_second": line.steps_per_second,
                 "gain": line.gain,
+                "processor_seconds_per_step": line.processor_seconds_per_step,
                 "hash": line.hash,
             })
         })
@@ -111,14 +112,16 @@ fn to_text(group: &Group) -> String {
         let _ = writeln!(out, "  time per step grows with the size to the power {p:.2}");
     }
     if let Some(first) = group.worlds.first() {
-        let mut table = Table::new(&[Align::Right; 4]);
-        table.styled(BOLD, ["threads", "worlds", "world-steps/s", "gain"]);
+        let mut table = Table::new(&[Align::Right; 5]);
+        let head = ["threads", "worlds", "world-steps/s", "gain", "processor, µs/world-step"];
+        table.styled(BOLD, head);
         for line in &group.worlds {
             let cells = [
                 line.threads.to_string(),
                 line.worlds.to_string(),
                 sig(line.steps_per_second, 3),
                 format!("{:.2}", line.gain),
+                sig(1e6 * line.processor_seconds_per_step, 3),
             ];
             table.row(cells);
         }
