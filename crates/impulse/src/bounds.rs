@@ -34,6 +34,28 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Where a bounded row is to go, given what the step wants, and how far from there it may be.
+    ///
+    /// What rests at a stop keeps away from the tolerance, beyond which it would have been passed.
+    pub(crate) fn target(self, target: f64, tolerance: f64) -> (f64, f64) {
+        let allowed = if self == Bound::Stop { 0.5 * tolerance } else { tolerance };
+        match self {
+            Bound::None | Bound::Friction => (target, allowed),
+            Bound::Rope | Bound::Stop => (target.clamp(0.0, 0.5 * allowed), allowed),
+        }
+    }
+
+    /// The blocks of the joints that stops and friction belong to. (n blocks)
+    pub(crate) fn carriers(model: &Model) -> Vec<Option<usize>> {
+        let own = |block: &gelenk_model::RowBlock| {
+            let joint = block.joint().filter(|_| block.is_bound())?;
+            let of_joint =
+                |b: &gelenk_model::RowBlock| matches!(b.kind, RowKind::Joint(j) if j == joint);
+            model.rows.iter().position(of_joint)
+        };
+        model.rows.iter().map(own).collect()
+    }
+
     /// The bounds of a block of the model.
     pub(crate) fn new(model: &Model, block: &gelenk_model::RowBlock) -> Self {
         match &block.kind {
@@ -65,8 +87,8 @@ pub enum Mode {
 }
 
 impl Rows {
-    /// Whether the direct solver must leave the rows to the sweep: bounds, or joints that are not there.
-    pub(crate) fn needs_sweep(&self) -> bool {
+    /// Whether there are rows with bounds, or joints that are not there.
+    pub(crate) fn has_bounds(&self) -> bool {
         self.any_bounded || self.any_off
     }
 
@@ -187,6 +209,62 @@ impl Rows {
             };
             (self.lower[row], self.upper[row]) = (f64::NEG_INFINITY, 0.0);
         }
+    }
+
+    /// For the sweep: an impulse along a coordinate with the impulses of its joint that keep the joint closed,
+    ///
+    /// ```text
+    /// m = −K⁻¹ J M⁻¹ Wᵀ,   k = W M⁻¹ (Wᵀ + Jᵀ m)
+    /// ```
+    /// J, K of the joint, W of the coordinate. Coordinates are often hard to move by themselves (a torque on a body that
+    /// hangs at a long arm), and the sweep between the two would take for ever.
+    pub(crate) fn carry_bounded(&mut self) {
+        /// Part of the row's own response below which what is left beside the joint is rounding.
+        const FREE: f64 = 1e-10;
+        if !self.any_bounded {
+            return;
+        }
+        for i in 0..self.blocks.len() {
+            let Some(joint) = self.carrier[i] else { continue };
+            let (own, other) = (&self.blocks[i], &self.blocks[joint]);
+            let w = &self.jac[own.jac..own.jac + 12];
+            let response = &self.response[own.jac..own.jac + 12];
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+            let n = other.n_rows;
+            let mut coupling = [0.0; crate::small::MAX];
+            for k in 0..n {
+                coupling[k] = dot(&self.jac[other.jac + 12 * k..][..12], response);
+            }
+            let mut carry = [0.0; crate::small::MAX];
+            for k in 0..n {
+                carry[k] = -dot(&self.k_inv[other.k + n * k..][..n], &coupling[..n]);
+            }
+            let alone = dot(w, response);
+            let together = alone + dot(&carry[..n], &coupling[..n]);
+            // Where rounding leaves nothing of it, the row goes by itself.
+            let (k, carry) = if together > FREE * alone {
+                (together, carry)
+            } else {
+                (alone, [0.0; crate::small::MAX])
+            };
+            self.k_inv[own.k] = if k > 0.0 { 1.0 / k } else { 0.0 };
+            self.carry[i] = carry;
+        }
+    }
+
+    /// Gives block `i`, a bounded one, the impulse `p`, and its joint what goes with it.
+    pub(crate) fn apply_bounded(&mut self, i: usize, p: f64, velocity: bool, bodies: &mut Bodies) {
+        self.apply(i, &[p], bodies);
+        let row = self.blocks[i].first_row;
+        let sum = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
+        sum[row] += p;
+        let Some(joint) = self.carrier[i] else { return };
+        let (row, n) = (self.blocks[joint].first_row, self.blocks[joint].n_rows);
+        let carried = self.carry[i].map(|m| m * p);
+        for k in 0..n {
+            sum[row + k] += carried[k];
+        }
+        self.apply(joint, &carried[..n], bodies);
     }
 
     /// C and Ċ of an end stop in a state with these poses and velocities.

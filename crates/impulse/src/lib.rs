@@ -9,6 +9,7 @@ pub mod compose;
 pub mod error;
 mod explain;
 pub mod flight;
+mod joints;
 mod kick;
 pub mod method;
 mod parts;

@@ -28,6 +28,13 @@ pub struct Rows {
     /// Blocks that take no part in the running correction: open stops, slack ropes, joints that are not there; written
     /// before every correction. (n blocks)
     pub inactive: Vec<bool>,
+    /// Blocks that the direct solver leaves out: inactive, or at a bound; written before every solve. (n blocks)
+    pub out: Vec<bool>,
+    /// Impulses of its joint's rows that go with an impulse 1 of a stop or friction, so that the joint stays closed; written
+    /// by [`invert_blocks`](Rows::invert_blocks). (6 a block)
+    pub carry: Vec<[f64; small::MAX]>,
+    /// The block of its joint, for stops and friction; constant. (n blocks)
+    pub carrier: Vec<Option<usize>>,
     /// Smallest impulse that each row may have in the running correction, N s or N m s; written before it. (n_rows)
     pub lower: Vec<f64>,
     /// Largest impulse. (n_rows)
@@ -115,13 +122,17 @@ impl Rows {
             k += block.n_rows * block.n_rows;
         }
         let (n_rows, n_blocks) = (model.n_rows(), blocks.len());
+        let any_bounded = blocks.iter().any(|b: &Block| b.bound != Bound::None);
         Rows {
             ready: false,
             rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
-            any_bounded: blocks.iter().any(|b| b.bound != Bound::None),
+            any_bounded,
             stops: (0..n_blocks).filter(|&i| blocks[i].bound == Bound::Stop).collect(),
             mode: vec![Mode::Equal; n_blocks],
+            carry: vec![[0.0; small::MAX]; if any_bounded { n_blocks } else { 0 }],
+            carrier: Bound::carriers(model),
             inactive: vec![false; n_blocks],
+            out: vec![false; n_blocks],
             lower: vec![f64::NEG_INFINITY; n_rows],
             upper: vec![f64::INFINITY; n_rows],
             spent: vec![0.0; n_blocks],
@@ -211,6 +222,7 @@ impl Rows {
             }
             small::invert(k, n);
         }
+        self.carry_bounded();
         self.k_ready = true;
     }
 

@@ -282,6 +282,8 @@ fn end_kick(
 ) -> Result<u64, StepError> {
     /// Most repetitions.
     const MAX_ROUNDS: u32 = 100;
+    /// Repetitions after which a change within the velocity tolerance is small enough.
+    const FINE_ROUNDS: u32 = 20;
     let solver = method.solver.solver();
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
@@ -298,7 +300,7 @@ fn end_kick(
     corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();
     let (mut change, mut body) = (0.0, 0);
-    for _ in 0..MAX_ROUNDS {
+    for round in 0..MAX_ROUNDS {
         let Scratch { bodies, loads, work, rows, .. } = scratch;
         flatten(&bodies.twists, &mut scratch.flat_twists);
         scratch.rounds.before(&scratch.flat_twists);
@@ -319,7 +321,9 @@ fn end_kick(
         (change, body) = largest_change(twists, &scratch.previous_twists);
         let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
         let floor = 64.0 * f64::EPSILON * speeds.fold(1.0, f64::max);
-        if change <= floor.max(0.01 * method.velocity_tolerance) {
+        // Far below the tolerance where that can be had; a solver that leaves errors within it may leave such changes.
+        let part = if round < FINE_ROUNDS { 0.01 } else { 1.0 };
+        if change <= floor.max(part * method.velocity_tolerance) {
             return Ok(corrections);
         }
         if !change.is_finite() {

@@ -1,8 +1,9 @@
 //! Bounded rows: conditions whose impulse has bounds. End stops and dry friction of joint coordinates.
 
+use crate::builder::add_rows;
 use crate::joint::JointId;
 use crate::model::Model;
-use crate::rows::{RowBlock, RowKind};
+use crate::rows::RowKind;
 
 /// Which end of a coordinate's range a stop is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,15 +110,6 @@ pub(crate) fn add_bound_rows(model: &mut Model, id: JointId) {
     }
     model.start.held.extend(held);
     for (name, kind) in rows {
-        let first_row = model.n_rows();
-        model.start.impulse.push(0.0);
-        model.rows.push(RowBlock {
-            name,
-            kind,
-            bodies: bodies.to_vec(),
-            first_row,
-            n_rows: 1,
-            tolerance,
-        });
+        add_rows(model, &name, kind, bodies.to_vec(), 1, tolerance);
     }
 }

@@ -1,7 +1,8 @@
 //! Everything that changes as time passes.
 
 use crate::body::BodyId;
-use crate::math::{Mat3, Quat, Vec3};
+use crate::joint::JointFrame;
+use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
 
 /// Everything that changes as time passes; a clone is a checkpoint.
 #[derive(Debug, PartialEq)]
@@ -112,6 +113,27 @@ impl Wrench {
 }
 
 impl State {
+    /// The joint frames that meet at the world point `point` with axis `axis` (any length but zero) in this state.
+    pub fn joint_frames(&self, bodies: [BodyId; 2], point: &Vec3, axis: &Vec3) -> [JointFrame; 2] {
+        let n = axis.normalize();
+        let (x, y) = perpendicular_frame(&n);
+        self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, y, n]))
+    }
+
+    /// The same with all axes given as columns.
+    pub(crate) fn frames_with_axes(
+        &self,
+        bodies: [BodyId; 2],
+        point: &Vec3,
+        axes: &Mat3,
+    ) -> [JointFrame; 2] {
+        bodies.map(|id| {
+            let pose = self.pose(id);
+            let to_body = pose.rot.transpose();
+            JointFrame { origin: to_body * (point - pose.s), axes: to_body * axes }
+        })
+    }
+
     /// The pose of a body.
     pub fn pose(&self, id: BodyId) -> Pose {
         let i = id.index();

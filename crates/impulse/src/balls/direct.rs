@@ -8,15 +8,19 @@ use crate::rows::{Look, Rows};
 use crate::scratch::Bodies;
 use crate::solver::Worst;
 
+/// Weakest pivot with which a guess is taken. Near singular positions impulses are large and tell little of the next ones; the
+/// solution to follow is there the one nearest to free flight.
+const WEAK: f64 = 1e-5;
+
 impl Balls {
     /// K and its factor at the present poses; false where K is nearly singular.
     pub(crate) fn factorize(&mut self) -> bool {
         if !self.factor_ready {
             self.assemble();
-            self.regular = self.factor.factorize(&self.alone);
+            self.weakest = self.factor.factorize(&self.alone);
             self.factor_ready = true;
         }
-        self.regular
+        self.weakest > 0.0
     }
 
     /// K_jk = ± (E/m − r_j× J̃⁻¹ r_k×), summed over the links that joints j and k share.
@@ -41,13 +45,15 @@ impl Balls {
         }
     }
 
-    /// Begins a position correction with the impulses `rows.guess`.
+    /// Begins a position correction with the impulses `rows.guess`, unless the position is nearly singular.
     pub(crate) fn begin_positions(&mut self, rows: &Rows, bodies: &Bodies) {
         self.read_velocities(bodies);
+        let part = if self.weakest > WEAK { 1.0 } else { 0.0 };
         for (joint, x) in self.joints.iter_mut().zip(&mut self.x) {
             let at = joint.row..joint.row + 3;
             joint.target.copy_from_slice(&rows.target[at.clone()]);
             x.copy_from_slice(&rows.guess[at]);
+            *x *= part;
             joint.p = *x;
         }
         self.apply();

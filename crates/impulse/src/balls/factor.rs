@@ -98,12 +98,17 @@ impl Factor {
         &mut self.entries[entry].block
     }
 
-    /// K = L D Lᵀ; false where a pivot is nearly singular.
-    pub(super) fn factorize(&mut self, alone: &[f64]) -> bool {
+    /// K = L D Lᵀ. Returns the smallest determinant of a pivot block as a part of what its joint has `alone`; 0 where it is nearly
+    /// singular.
+    pub(super) fn factorize(&mut self, alone: &[f64]) -> f64 {
+        let mut weakest = 1.0_f64;
         for k in 0..self.columns.len() {
             let (before, after) = self.columns.split_at_mut(k + 1);
             let Column { diagonal, entries, updates } = &mut before[k];
-            let Some(inverse) = inverse(diagonal, SINGULAR * alone[k]) else { return false };
+            let Some((inverse, determinant)) = inverse(diagonal, SINGULAR * alone[k]) else {
+                return 0.0;
+            };
+            weakest = weakest.min(determinant / alone[k]);
             *diagonal = inverse;
             let (from, to) = *entries;
             let (own, later) = self.entries.split_at_mut(to);
@@ -128,7 +133,7 @@ impl Factor {
                 }
             }
         }
-        true
+        weakest
     }
 
     /// Solves K x = e in place.
@@ -159,9 +164,10 @@ fn subtract_symmetric(c: &mut Mat3, a: &Mat3, b: &Mat3) {
     }
 }
 
-/// The inverse of a symmetric matrix, given its upper half, by its cofactors, if its determinant is above `least`.
+/// The inverse of a symmetric matrix, given its upper half, by its cofactors, and its determinant, if
+/// that is above `least`.
 #[inline(always)]
-pub(super) fn inverse(a: &Mat3, least: f64) -> Option<Mat3> {
+pub(super) fn inverse(a: &Mat3, least: f64) -> Option<(Mat3, f64)> {
     let (xx, xy, xz) = (a.m11, a.m12, a.m13);
     let (yy, yz, zz) = (a.m22, a.m23, a.m33);
     let c_xx = yy * zz - yz * yz;
@@ -175,9 +181,10 @@ pub(super) fn inverse(a: &Mat3, least: f64) -> Option<Mat3> {
     let (xx_inv, xy_inv, xz_inv) = (c_xx * d, c_xy * d, c_xz * d);
     let (yy_inv, yz_inv) = ((xx * zz - xz * xz) * d, (xy * xz - xx * yz) * d);
     let zz_inv = (xx * yy - xy * xy) * d;
-    Some(Mat3::new(
+    let inverse = Mat3::new(
         xx_inv, xy_inv, xz_inv, //
         xy_inv, yy_inv, yz_inv, //
         xz_inv, yz_inv, zz_inv,
-    ))
+    );
+    Some((inverse, determinant))
 }

@@ -41,9 +41,10 @@ pub(crate) struct Balls {
     anchors: Vec<(usize, usize, Vec3, f64)>,
     /// Whether links and joints belong to the poses of the bodies.
     pub(crate) ready: bool,
-    /// Whether `factor` does, and whether it is regular.
+    /// Whether `factor` does.
     factor_ready: bool,
-    regular: bool,
+    /// Its weakest pivot: 1 is strong, 0 singular.
+    weakest: f64,
     /// Whether `Joint::k_inv` belongs to the poses.
     blocks_ready: bool,
 }
@@ -221,7 +222,7 @@ impl Balls {
             factor,
             ready: false,
             factor_ready: false,
-            regular: false,
+            weakest: 0.0,
             blocks_ready: false,
         })
     }

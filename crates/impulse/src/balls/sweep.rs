@@ -28,7 +28,7 @@ impl Balls {
                 add_own_response(&mut k, link.mass_inv, r, &w);
             }
             // The masses alone make K regular.
-            joint.k_inv = inverse(&k, 0.0).unwrap_or_else(Mat3::zeros);
+            joint.k_inv = inverse(&k, 0.0).map_or_else(Mat3::zeros, |(inverse, _)| inverse);
         }
         self.blocks_ready = true;
     }

@@ -141,15 +141,8 @@ impl Swept for PositionSweep<'_> {
         rows.error_ahead(i, self.model, bodies, self.look, self.work, c);
         if block.bound != Bound::None {
             let one_sided = block.bound != Bound::Friction;
-            let mut target = rows.target[row];
-            let mut allowed = tolerance;
-            rows.gap[i] = 0.0;
-            if one_sided {
-                rows.gap[i] = c[0].max(0.0);
-                // What rests at a stop keeps away from the tolerance, beyond which it would have been passed.
-                allowed = if block.bound == Bound::Stop { 0.5 * tolerance } else { tolerance };
-                target = target.clamp(0.0, 0.5 * allowed);
-            }
+            let (target, allowed) = block.bound.target(rows.target[row], tolerance);
+            rows.gap[i] = if one_sided { c[0].max(0.0) } else { 0.0 };
             let k_inv = rows.k_inv[block.k];
             let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
             let mut missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
@@ -157,8 +150,7 @@ impl Swept for PositionSweep<'_> {
                 missing = c[0]; // gaps count from 0, not from the target
             }
             if sweep.wants(i, missing, allowed) {
-                rows.apply(i, &[p], bodies);
-                rows.impulse[row] += p;
+                rows.apply_bounded(i, p, false, bodies);
             }
             return;
         }
@@ -202,6 +194,7 @@ impl Swept for VelocitySweep<'_> {
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
         if rows.inactive[i] {
+            rows.velocity_error[i] = 0.0;
             return;
         }
         let block = &rows.blocks[i];
@@ -215,8 +208,7 @@ impl Swept for VelocitySweep<'_> {
             let p = rows.bounded(row, k_inv * e[0], rows.velocity_impulse[row]);
             let missing = p.abs() / k_inv.max(f64::MIN_POSITIVE);
             if sweep.wants(i, missing, self.tolerance) {
-                rows.apply(i, &[p], bodies);
-                rows.velocity_impulse[row] += p;
+                rows.apply_bounded(i, p, true, bodies);
             }
             return;
         }

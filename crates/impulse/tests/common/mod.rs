@@ -1,6 +1,8 @@
 //! Models and helpers that the tests share.
 #![allow(dead_code, unreachable_pub, reason = "every test file takes what it needs")]
 
+pub mod tree;
+
 use std::ops::ControlFlow;
 
 use gelenk_impulse::Simulation;
@@ -158,23 +160,37 @@ pub fn slope(errors: &[f64]) -> f64 {
     (errors[0] / errors[n]).log2() / n as f64
 }
 
-/// y(t) of ẏ = f(y) by Gragg, Bulirsch and Stoer with 12 columns over steps of about 0.05: an answer of rounding accuracy that
-/// shares nothing with the engine.
-pub fn extrapolated(f: impl Fn(&[f64]) -> Vec<f64>, mut y: Vec<f64>, t: f64) -> Vec<f64> {
-    let n = (t / 0.05).ceil();
+/// y(t) of ẏ = f(y) by Gragg, Bulirsch and Stoer with 8 columns over steps of about 0.02: an answer near rounding that shares
+/// nothing with the engine.
+pub fn extrapolated(f: impl Fn(&[f64]) -> Vec<f64>, y: Vec<f64>, t: f64) -> Vec<f64> {
+    extrapolated_over(f, y, t, 0.02)
+}
+
+/// [`extrapolated`] over steps of about the given length, for what is quicker.
+///
+/// Increments are extrapolated, not values, and added with their rounding errors carried along (Kahan).
+pub fn extrapolated_over(
+    f: impl Fn(&[f64]) -> Vec<f64>,
+    mut y: Vec<f64>,
+    t: f64,
+    about: f64,
+) -> Vec<f64> {
+    let n = (t / about).ceil();
     let step = t / n;
+    let mut lost = vec![0.0; y.len()];
     let mut done = 0.0;
     while done < n {
+        let start = f(&y);
+        let moved = |d: &[f64]| -> Vec<f64> { y.iter().zip(d).map(|(y, d)| y + d).collect() };
         let mut table: Vec<Vec<f64>> = Vec::new();
-        for k in 0..12_i32 {
+        for k in 0..8_i32 {
             let m = 2 * (k + 1);
             let h = step / f64::from(m);
-            let slope = f(&y);
-            let mut before = y.clone();
-            let mut now: Vec<f64> = y.iter().zip(&slope).map(|(y, f)| y + h * f).collect();
+            let mut before = vec![0.0; y.len()];
+            let mut now: Vec<f64> = start.iter().map(|f| h * f).collect();
             for _ in 1..m {
-                let slope = f(&now);
-                let next = before.iter().zip(&slope).map(|(y, f)| y + 2.0 * h * f).collect();
+                let slope = f(&moved(&now));
+                let next = before.iter().zip(&slope).map(|(d, f)| d + 2.0 * h * f).collect();
                 before = std::mem::replace(&mut now, next);
             }
             // Aitken-Neville in h².
@@ -189,7 +205,13 @@ pub fn extrapolated(f: impl Fn(&[f64]) -> Vec<f64>, mut y: Vec<f64>, t: f64) -> 
             rows.push(row);
             table = rows;
         }
-        y = table.pop().expect("twelve columns");
+        let increment = table.pop().expect("eight columns");
+        for ((y, lost), increment) in y.iter_mut().zip(&mut lost).zip(increment) {
+            let increment = increment - *lost;
+            let next = *y + increment;
+            *lost = (next - *y) - increment;
+            *y = next;
+        }
         done += 1.0;
     }
     y
@@ -200,5 +222,34 @@ pub fn toml(text: &str) -> Model {
     match gelenk_model::load_text("test.toml", text, &gelenk_model::LoadOptions::default()) {
         Ok(loaded) => loaded.model,
         Err(diagnostics) => panic!("{diagnostics}"),
+    }
+}
+
+/// A model of the gallery.
+pub fn scene(name: &str) -> Model {
+    scene_with(name, &[])
+}
+
+/// A model of the gallery with other parameters.
+pub fn scene_with(name: &str, overrides: &[(&str, &str)]) -> Model {
+    let scene = gelenk_scenes::scene(name).expect("a scene of that name");
+    let overrides = overrides.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let options = gelenk_model::LoadOptions { overrides, ..gelenk_model::LoadOptions::default() };
+    match gelenk_model::load_text(name, scene.text, &options) {
+        Ok(loaded) => loaded.model,
+        Err(diagnostics) => panic!("{name}: {diagnostics}"),
+    }
+}
+
+/// Settings of accuracy work: the direct solver, an order, a step, and gaps near rounding.
+pub fn accurate(order: u32, step: f64) -> RunSettings {
+    let (tolerance, solver) = (1e-15, "direct".to_owned());
+    RunSettings {
+        step,
+        order,
+        tolerance,
+        velocity_tolerance: tolerance,
+        solver,
+        ..RunSettings::default()
     }
 }

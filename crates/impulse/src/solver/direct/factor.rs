@@ -26,10 +26,14 @@ pub struct Factor {
     scale: Vec<f64>,
     /// Right side and solution, in elimination order. (n_rows)
     x: Vec<f64>,
+    /// Blocks left out of the present factor. (n blocks)
+    out: Vec<bool>,
     /// Whether `values` belongs to the present rows.
     pub(crate) ready: bool,
     /// Rows left out as redundant in the present factor.
     pub redundant: usize,
+    /// The smallest of the other pivots, as a part of its row's own response: small near singular positions.
+    pub weakest: f64,
 }
 
 /// A block of rows in elimination order.
@@ -101,8 +105,10 @@ impl Factor {
             values: Vec::new(),
             scale: vec![0.0; n_rows],
             x: vec![0.0; n_rows],
+            out: vec![false; order.len()],
             ready: false,
             redundant: 0,
+            weakest: 1.0,
         };
         // Places of the blocks: diagonal, then those below it by their position in the order.
         let mut n_values = 0;
@@ -193,6 +199,7 @@ impl Factor {
 
     /// The factor of K + ε diag K at the present rows.
     pub(super) fn refresh_damped(&mut self, rows: &Rows, damping: f64) {
+        self.out.copy_from_slice(&rows.out);
         self.assemble(rows);
         for column in &self.columns {
             for k in 0..column.n {
@@ -202,8 +209,26 @@ impl Factor {
         self.factorize();
     }
 
+    /// Whether the factor is that of all rows.
+    pub(crate) fn whole(&self) -> bool {
+        !self.out.contains(&true)
+    }
+
+    /// The factor without the blocks that are `out`, if it is not that already.
+    pub(crate) fn refresh_without(&mut self, rows: &Rows) {
+        if !self.ready || self.out != rows.out {
+            self.out.copy_from_slice(&rows.out);
+            self.make(rows);
+        }
+    }
+
     /// Numbers of K and of its factor at the present rows.
     pub(crate) fn refresh(&mut self, rows: &Rows) {
+        self.out.fill(false);
+        self.make(rows);
+    }
+
+    fn make(&mut self, rows: &Rows) {
         self.assemble(rows);
         self.factorize();
         self.ready = true;
@@ -212,6 +237,10 @@ impl Factor {
     fn assemble(&mut self, rows: &Rows) {
         self.values.fill(0.0);
         for s in &self.sources {
+            // Rows of zeros get no impulse.
+            if self.out[s.i] || self.out[s.j] {
+                continue;
+            }
             let (block_i, block_j) = (&rows.blocks[s.i], &rows.blocks[s.j]);
             let (m, n) = (block_i.n_rows, block_j.n_rows);
             let target = &mut self.values[s.target..s.target + m * n];
@@ -232,7 +261,7 @@ impl Factor {
     }
 
     fn factorize(&mut self) {
-        self.redundant = 0;
+        (self.redundant, self.weakest) = (0, 1.0);
         let mut inverse = [0.0; small::MAX * small::MAX];
         // K_ij of the entries of one column, before they become L_ij = K_ij D⁻¹.
         let mut raw = [0.0; small::MAX * small::MAX];
@@ -241,7 +270,9 @@ impl Factor {
             let inverse = &mut inverse[..n * n];
             inverse.copy_from_slice(&self.values[column.diagonal..][..n * n]);
             let scale = &self.scale[column.first..column.first + n];
-            self.redundant += invert_dropping(inverse, n, scale, REDUNDANT);
+            let (dropped, weakest) = invert_dropping(inverse, n, scale, REDUNDANT);
+            self.redundant += dropped;
+            self.weakest = self.weakest.min(weakest);
             self.values[column.diagonal..][..n * n].copy_from_slice(inverse);
             // target −= L_a K_bᵀ with L_a = K_a D⁻¹; b runs before a, so K_b is still raw where a = b comes last.
             let (from, to) = column.updates;

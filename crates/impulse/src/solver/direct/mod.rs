@@ -1,5 +1,6 @@
 //! The direct solver: Newton on all joints at once.
 
+mod bounded;
 mod dense;
 mod factor;
 mod order;
@@ -11,7 +12,7 @@ pub use share::Sharing;
 
 use gelenk_model::Model;
 
-use super::{Iterative, Solver, Worst, norm};
+use super::{Solver, Worst, norm};
 use crate::balls::Balls;
 use crate::error::StepError;
 use crate::method::Method;
@@ -26,11 +27,15 @@ use crate::small;
 /// ```
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
-/// Trees and chains cost linear time. Models with bounded rows (ropes, end stops, dry friction) and with joints that are not there go to the iterative
-/// solver. Rows that depend on others get no impulse in a solve; their gap is watched like any other, and
-/// the load is shared between them afterwards ([`share`](share::share)).
+/// Trees and chains cost linear time. Rows with bounds (ropes, end stops, dry friction) are an active set that is found with the impulses; where it does not settle,
+/// the sweep of the iterative solver goes on. Rows that depend on others get no impulse in a solve; their gap is watched like any
+/// other, and the load is shared between them afterwards ([`share`](share::share)).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
+
+/// Weakest pivot with which a guess is taken. Near singular positions impulses are large and tell little of the next ones; the
+/// solution to follow is there the one nearest to free flight.
+const WEAK: f64 = 1e-3;
 
 /// Solves within which the worst error must halve.
 const PATIENCE: u32 = 20;
@@ -43,8 +48,8 @@ impl Solver for Direct {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.needs_sweep() {
-            return Iterative.correct_positions(model, method, look, scratch);
+        if scratch.rows.has_bounds() {
+            return bounded::correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
         let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
@@ -58,8 +63,11 @@ impl Solver for Direct {
             found
         } else {
             scratch.prepare_rows(model, look.t - look.h, look.coordinates);
-            scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
-            apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
+            let Scratch { bodies, rows, direct, .. } = scratch;
+            if factorize(rows, bodies, direct).weakest > WEAK {
+                rows.impulse.copy_from_slice(&rows.guess);
+                apply(bodies, rows, &rows.guess);
+            }
             let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
             let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
             share::share(scratch, false);
@@ -80,8 +88,8 @@ impl Solver for Direct {
         at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.needs_sweep() {
-            return Iterative.correct_velocities(model, method, at, scratch);
+        if scratch.rows.has_bounds() {
+            return bounded::correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
@@ -148,13 +156,23 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
     worst
 }
 
+/// The factor of K at the present rows.
+fn factorize<'a>(
+    rows: &Rows,
+    bodies: &Bodies,
+    direct: &'a mut Option<Box<Factor>>,
+) -> &'a mut Factor {
+    let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
+    if !factor.ready || !factor.whole() {
+        factor.refresh(rows);
+    }
+    factor
+}
+
 /// Solves K p = `rows.error` and applies p.
 fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
     let Scratch { bodies, rows, direct, .. } = scratch;
-    let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
-    if !factor.ready {
-        factor.refresh(rows);
-    }
+    let factor = factorize(rows, bodies, direct);
     factor.solve(&rows.error, &mut rows.solution);
     apply(bodies, rows, &rows.solution);
     let sum = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
