@@ -411,7 +411,8 @@ Examples:
   gelenk bench eight-loop chain --quick
   gelenk bench worlds --json
 
-Measured on the clock, one run after the other; a busy machine shows. Every speed stands beside the error it was had with.")]
+Times are those of the processor, one run after the other; a busy machine shows all the same. Every speed stands beside the error it \
+was had with.")]
 pub(crate) struct BenchArgs {
     /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
     #[arg(value_name = "NAME")]
