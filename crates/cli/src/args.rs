@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::parse::{
-    Times, assignment, frames, levels, limit, not_negative, order, positive, times,
+    Times, assignment, frames, levels, limit, not_negative, order, positive, taylor_order, times,
 };
 
 /// Multibody dynamics: describe a mechanism in one file and see how it moves.
@@ -74,6 +74,14 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Halve the step again and again; measure the order and the cost of accuracy
     Converge(Box<ConvergeArgs>),
+    /// Show the drift of Lagrange multipliers beside the impulse method, on point masses
+    Drift(Box<DriftArgs>),
+    /// Turn rigid bodies into equivalent point masses
+    Points(PointsArgs),
+    /// Measure the tables of the paper again and set them beside the published values
+    Tables(TablesArgs),
+    /// Measure speed, with the error beside it
+    Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
     Verify(VerifyArgs),
     /// Turn a recording into CSV, Parquet or a film strip
@@ -101,6 +109,10 @@ impl Command {
             Command::Assemble(_) => "assemble",
             Command::Models(_) => "models",
             Command::Converge(_) => "converge",
+            Command::Drift(_) => "drift",
+            Command::Points(_) => "points",
+            Command::Tables(_) => "tables",
+            Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Export(_) => "export",
             Command::Schema => "schema",
@@ -309,6 +321,100 @@ pub(crate) struct ConvergeArgs {
     /// Log-log plot of error against step and against cost
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+}
+
+/// `gelenk drift`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk drift pendulum
+  gelenk drift cuboid --taylor 6 --duration 5 --plot drift.svg
+  gelenk points heavy-top | gelenk drift - --duration 1
+
+The model must be of point masses with distances and equations. It is run by the impulse engine and, with the same step, \
+by the Taylor (Lagrange-multiplier) method of orders 1 to N; the table has the largest error of a constraint in each \
+interval. Order n takes positions to h^(n+1) and velocities to h^n.")]
+pub(crate) struct DriftArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Settings; --step is that of all methods, the others are the impulse engine's
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Highest order of the Taylor method, 1 to 20
+    #[arg(long, value_name = "N", default_value = "4", allow_negative_numbers = true, value_parser = taylor_order)]
+    pub(crate) taylor: usize,
+    /// Plot of the errors over time
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// `gelenk tables`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk tables                                   all of them: some ten seconds
+  gelenk tables --only 9.1,10.1
+  gelenk tables --plot energy.svg --json
+  gelenk tables --model eight-loop-flat           a loop with a bad start instead of the paper's
+
+The tables are those of A. A. Schmitt (2003), sections 9 and 10: periods of a pendulum, corrections and energy error of a closed \
+chain for 8 steps and 6 tolerances, a mass on a spring. Each says what it is held to; ends with 1 if anything misses that, \
+with the cell.")]
+pub(crate) struct TablesArgs {
+    /// Only these tables: 9.1, 9.2, 9.3, 9.4, 9.5, 10.1
+    #[arg(long, value_name = "NUMBER,...", value_delimiter = ',', num_args = 1..)]
+    pub(crate) only: Vec<String>,
+    /// A few steps and tolerances only
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The closed chain: eight-loop-paper, eight-loop-flat or eight-loop
+    #[arg(long, value_name = "NAME", default_value = gelenk::tables::PAPERS_LOOP)]
+    pub(crate) model: String,
+    /// Correct the chain's velocities at the end of every step, as the paper did for table 9.5 only
+    #[arg(long)]
+    pub(crate) velocity_correction: bool,
+    /// Log-log plot of ours and the paper's
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// `gelenk points`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk points heavy-top > top-points.toml
+  gelenk run top-points.toml
+  gelenk points double-pendulum --output points.toml
+
+Each rigid body becomes 8 q + 8 point masses (fewer where some coincide; q: points of its joints) with its mass, centre and \
+inertia tensor, held together by distances; thin bodies by equations. Ball, hinge, universal, fixed and distance joints become \
+common points, distances and equations; other joints and forces are refused by name. The motion is the same.")]
+pub(crate) struct PointsArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Write the model to this file instead of standard output
+    #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `gelenk bench`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk bench
+  gelenk bench eight-loop chain --quick
+  gelenk bench worlds --json
+
+Measured on the clock, one run after the other; a busy machine shows. Every speed stands beside the error it was had with.")]
+pub(crate) struct BenchArgs {
+    /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Shorter runs and smaller models: about half a minute
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// `gelenk verify`

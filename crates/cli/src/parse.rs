@@ -46,6 +46,15 @@ pub(crate) fn levels(text: &str) -> Result<usize, String> {
     }
 }
 
+/// An order of the Taylor method.
+pub(crate) fn taylor_order(text: &str) -> Result<usize, String> {
+    const MOST: usize = gelenk::drift::MAX_ORDER;
+    match text.trim().parse() {
+        Ok(n @ 1..=MOST) => Ok(n),
+        _ => Err(format!("it must be a whole number from 1 to {MOST}")),
+    }
+}
+
 /// How many instants a film strip shows.
 pub(crate) fn frames(text: &str) -> Result<usize, String> {
     match text.trim().parse() {

@@ -36,6 +36,15 @@ impl Progress {
         Progress { bar, end, is_time: false, next: Instant::now() }
     }
 
+    /// A line that says what is done now, for work whose length nobody knows.
+    pub(crate) fn of_parts(label: &str, quiet: bool) -> Self {
+        let progress = Progress::of_work(label, 1.0, quiet);
+        let style = ProgressStyle::with_template("{prefix}: {msg}  {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        progress.bar.set_style(style);
+        progress
+    }
+
     /// Moves the bar to what is reached; cheap enough for every step.
     pub(crate) fn reached(&mut self, t: f64) {
         if self.bar.is_hidden() {
@@ -50,6 +59,12 @@ impl Progress {
         if self.is_time {
             self.bar.set_message(format!("t = {t:.3} s"));
         }
+    }
+
+    /// Says what is done now.
+    pub(crate) fn doing(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.tick();
     }
 
     /// Takes the bar away.

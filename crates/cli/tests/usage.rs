@@ -7,8 +7,19 @@ use std::process::Stdio;
 
 use common::{code, command, folder, gelenk, json, json_of, stderr, text_of};
 
-const COMMANDS: [&str; 9] =
-    ["run", "check", "assemble", "models", "converge", "verify", "export", "schema", "completions"];
+const COMMANDS: [&str; 11] = [
+    "run",
+    "check",
+    "assemble",
+    "models",
+    "converge",
+    "drift",
+    "points",
+    "verify",
+    "export",
+    "schema",
+    "completions",
+];
 
 #[test]
 fn every_command_has_help_with_units() {

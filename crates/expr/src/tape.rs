@@ -2,6 +2,7 @@
 
 mod build;
 mod registers;
+mod series;
 
 use crate::error::CompileError;
 use crate::func::Func;

@@ -35,12 +35,13 @@ pub fn model_hash(header: &Header) -> String {
 }
 
 /// The hash of a state: the bits of t, s, ṡ, the rotations (w, x, y, z), ω, impulses and coordinates, each list with
-/// its length in front.
+/// its length in front; then, where there are any, the places where dry friction holds and the joints that are open (by
+/// index), after the texts `held` and `open`.
 pub fn state_hash(state: &State) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"gelenk state 1\0");
     hasher.update(&state.t.to_le_bytes());
-    let State { t: _, s, s_dot, rot, omega, impulse, coordinate } = state;
+    let State { t: _, s, s_dot, rot, omega, impulse, coordinate, held, active } = state;
     for vectors in [s, s_dot] {
         count(&mut hasher, vectors.len());
         for v in vectors {
@@ -58,6 +59,15 @@ pub fn state_hash(state: &State) -> String {
     for list in [impulse, coordinate] {
         count(&mut hasher, list.len());
         numbers(&mut hasher, list);
+    }
+    if !held.is_empty() {
+        text(&mut hasher, "held");
+        count(&mut hasher, held.len());
+        numbers(&mut hasher, held);
+    }
+    if active.contains(&false) {
+        text(&mut hasher, "open");
+        (0..active.len()).filter(|i| !active[*i]).for_each(|i| count(&mut hasher, i));
     }
     hasher.finalize().to_hex().to_string()
 }

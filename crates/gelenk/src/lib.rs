@@ -2,7 +2,8 @@
 //!
 //! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names, [`recording`] keeps the run in an
 //! open, crash-safe file with a [`Certificate`] that a re-run can check, [`export`] gives tables, [`film`] and
-//! [`plot`] give pictures, [`converge`] measures orders.
+//! [`plot`] give pictures, [`converge`] measures orders, [`worlds`] steps many models at once, [`tables`] and [`mod@bench`] measure the
+//! method.
 //!
 //! ```
 //! use gelenk::model::{LoadOptions, load_text};
@@ -16,19 +17,24 @@
 //!
 //! `examples/double_pendulum.rs` watches a run, `examples/own_model.rs` builds a model in code.
 
+pub mod bench;
 pub mod certificate;
 pub mod converge;
+pub mod drift;
 pub mod export;
 pub mod film;
 pub mod hash;
 pub mod plot;
+pub mod points;
 pub mod recording;
 pub mod report;
 pub mod settings;
 pub mod simulate;
 pub mod start;
 mod svg;
+pub mod tables;
 pub mod thin;
+pub mod worlds;
 
 pub use certificate::Certificate;
 pub use gelenk_expr::nearest;

@@ -105,6 +105,8 @@ pub fn kind_name(kind: &RowKind) -> &'static str {
         RowKind::Joint(_) => "joint",
         RowKind::Tie(_) => "coupling",
         RowKind::Equation(_) => "constraint",
+        RowKind::Stop(_) => "stop",
+        RowKind::Friction(_) => "friction",
     }
 }
 

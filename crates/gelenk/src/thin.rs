@@ -62,6 +62,8 @@ mod tests {
             omega: Vec::new(),
             impulse: Vec::new(),
             coordinate: Vec::new(),
+            held: Vec::new(),
+            active: Vec::new(),
         }
     }
 

@@ -52,6 +52,12 @@ pub enum StepError {
         /// Time at the end of the step, s.
         t: f64,
     },
+    /// Dry friction changes its direction, begins or ceases to hold within a step of a higher order, which cannot show that.
+    #[error("dry friction changes at t = {t} s")]
+    Friction {
+        /// Time at the end of the step, s.
+        t: f64,
+    },
     /// A force law gives something that is no finite number.
     #[error("force {force} is not a finite number at t = {t} s")]
     BadForce {

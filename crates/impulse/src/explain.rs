@@ -67,6 +67,13 @@ pub(crate) fn explain(
             );
             (reason, name)
         }
+        StepError::Friction { t } => {
+            let name = fastest_body(model, state);
+            let reason = format!(
+                "dry friction does not settle at t = {t} s (step {step}) with steps down to {h:.1e} s: {try_step}"
+            );
+            (reason, name)
+        }
         StepError::BadForce { force, t } => {
             let name = model.forces[force].name.clone();
             let reason = format!(

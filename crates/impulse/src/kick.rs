@@ -4,7 +4,7 @@ use gelenk_model::Model;
 use gelenk_model::force::{Account, ForceContext};
 use gelenk_model::rows::Instant;
 use gelenk_model::signal::Work;
-use gelenk_model::state::{Twist, Wrench};
+use gelenk_model::state::{State, Twist, Wrench};
 
 use crate::error::StepError;
 use crate::scratch::{Bodies, Loads};
@@ -14,21 +14,21 @@ use crate::step::StepReport;
 pub(crate) fn evaluate_loads(
     model: &Model,
     bodies: &Bodies,
-    t: f64,
-    coordinates: &[f64],
+    state: &State,
     loads: &mut Loads,
     work: &mut Work,
 ) -> Result<(), StepError> {
     if model.forces.is_empty() {
         return Ok(());
     }
+    let (t, coordinates) = (state.t, &state.coordinate);
     let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
     model.signals.evaluate(model, &at, work, &mut loads.signals);
     let context = ForceContext { model, at, signals: &loads.signals };
     for wrench in [&mut loads.potential, &mut loads.work, &mut loads.dissipation] {
         wrench.fill(Wrench::zero());
     }
-    for force in &model.forces {
+    for force in model.forces.iter().filter(|f| f.kind.is_active(&state.active)) {
         let law = force.kind.law();
         let wrench = match law.account() {
             Account::Potential => &mut loads.potential,

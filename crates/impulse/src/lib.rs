@@ -3,13 +3,17 @@
 //! [`run`] runs a model and tells an observer; [`Simulation`] is the same step by step; [`step`] is one step alone.
 //! The equations are in the crate's README.
 
+mod balls;
+pub mod bounds;
 pub mod compose;
 pub mod error;
 mod explain;
 pub mod flight;
+mod joints;
 mod kick;
 pub mod method;
 mod parts;
+pub mod points;
 pub mod rows;
 mod run;
 pub mod scratch;
@@ -17,6 +21,7 @@ pub mod simulation;
 mod small;
 pub mod solver;
 mod step;
+mod stops;
 
 pub use compose::Order;
 pub use error::StepError;

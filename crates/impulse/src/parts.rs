@@ -2,6 +2,7 @@
 
 use gelenk_model::{Event, Ledger, Model, State, Wrench};
 
+use crate::compose::Order;
 use crate::error::StepError;
 use crate::method::Method;
 use crate::scratch::Scratch;
@@ -22,6 +23,9 @@ const ENERGY_PART_HALVED: f64 = 0.0025;
 
 /// The part of the run's energy scale that a step may make or lose in any case.
 const ENERGY_FLOOR: f64 = 1e-8;
+
+/// Steps of a higher order in which dry friction changes are halved so often, then made with order 2, which can show it.
+const FRICTION_HALVINGS: u32 = 4;
 
 /// Good parts in a row after which they are doubled.
 const GOOD_PARTS: u32 = 4;
@@ -54,6 +58,9 @@ pub(crate) struct Parts<'a> {
     pub worst_velocity_errors: &'a mut [f64],
     pub events: &'a mut Vec<Event>,
     pub told: &'a mut Told,
+    /// The state before the asked step, copied where the step takes more than one part; else it is `scratch.saved`.
+    pub before: &'a mut State,
+    pub kept: bool,
 }
 
 /// What has been told of halvings, so that trouble that lasts is not told in every step.
@@ -89,13 +96,14 @@ impl Parts<'_> {
         let (mut done, mut level, mut good, mut deepest) = (0, 0, 0, 0);
         let mut corrected = false;
         self.joint_impulses.fill(Wrench::zero());
+        scratch.stops.forget_hits(f64::NEG_INFINITY);
         while done < WHOLE {
             let size = WHOLE >> level;
             let part = h * (f64::from(size) / f64::from(WHOLE));
             let end = done + size;
             let t_end =
                 if end == WHOLE { t_next } else { t + h * (f64::from(end) / f64::from(WHOLE)) };
-            match self.try_part(state, scratch, part, t_end, level) {
+            match self.pass(state, scratch, part, t_end, level) {
                 Ok(()) => {
                     corrected = false;
                     done = end;
@@ -106,12 +114,17 @@ impl Parts<'_> {
                 }
                 Err(_) if !corrected && !scratch.corrects_velocities(self.method, true) => {
                     corrected = true;
+                    self.keep(state);
                     correct_velocities(self.model, self.method, state, scratch)
                         .map_err(|error| (error, part))?;
                 }
                 Err(error) if level == MAX_HALVINGS => return Err((error, part)),
                 Err(error) => {
+                    self.keep(state);
                     (level, good) = (level + 1, 0);
+                    if matches!(error, StepError::Friction { .. }) {
+                        continue;
+                    }
                     if level > deepest {
                         deepest = level;
                         self.tell(&error, state.t, level, part / 2.0);
@@ -123,20 +136,48 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// One part; on an error the state is as before.
-    fn try_part(
-        &mut self,
+    /// Keeps the state before the first part.
+    fn keep(&mut self, state: &State) {
+        if !self.kept {
+            self.before.clone_from(state);
+            self.kept = true;
+        }
+    }
+
+    /// Goes back to the state before the asked step.
+    pub(crate) fn go_back(&self, state: &mut State, scratch: &Scratch) {
+        state.clone_from(if self.kept { self.before } else { &scratch.saved });
+    }
+
+    /// A step of length `part`; on an error the state is as before.
+    pub(crate) fn make(
+        &self,
         state: &mut State,
         scratch: &mut Scratch,
         part: f64,
         t_end: f64,
         level: u32,
+    ) -> Result<StepReport, StepError> {
+        let mut method = *self.method;
+        if level >= FRICTION_HALVINGS && scratch.rows.any_friction() {
+            method.order = Order::Two;
+        }
+        step_to(self.model, &method, state, scratch, part, t_end, self.h)
+    }
+
+    /// Takes the step that was made, or refuses it and goes back to the state before.
+    pub(crate) fn accept(
+        &mut self,
+        report: &StepReport,
+        state: &mut State,
+        scratch: &mut Scratch,
+        part: f64,
+        level: u32,
     ) -> Result<(), StepError> {
-        let report = step_to(self.model, self.method, state, scratch, part, t_end, self.h)?;
         let (kinetic, potential) = energies(self.model, state, scratch);
         let change = kinetic + potential - self.kinetic - self.potential;
         let defect = change - report.work + report.dissipation + report.impact_loss;
-        let excused = self.excused_energy(state, part);
+        let excused = self.excused_energy(scratch, part);
         let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
         let accepted = if level >= ENERGY_HALVINGS {
             defect <= self.kinetic + 10.0 * excused
@@ -149,19 +190,24 @@ impl Parts<'_> {
         };
         if !accepted {
             state.clone_from(&scratch.saved);
-            return Err(StepError::Energy { defect, kinetic: self.kinetic, t: t_end });
+            return Err(StepError::Energy {
+                defect,
+                kinetic: self.kinetic,
+                t: scratch.saved.t + part,
+            });
         }
         (self.kinetic, self.potential) = (kinetic, potential);
-        self.add(&report, scratch);
+        self.add(report, scratch);
         Ok(())
     }
 
     /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity gives bodies at rest
     /// in this part, and the work of the joints' forces over gaps within tolerance.
-    fn excused_energy(&self, state: &State, part: f64) -> f64 {
-        let forces: f64 = state.impulse.iter().map(|p| p.abs()).sum::<f64>() / self.h;
+    fn excused_energy(&self, scratch: &Scratch, part: f64) -> f64 {
+        let Scratch { rows, bodies, .. } = scratch;
+        let forces: f64 = rows.impulse.iter().map(|p| p.abs()).sum::<f64>() / (0.5 * part.abs());
+        let mass = bodies.total_mass;
         let fall = self.model.gravity.norm() * part;
-        let mass: f64 = self.model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum();
         ENERGY_FLOOR * self.energy_scale
             + 0.5 * mass * fall * fall
             + 10.0 * forces * self.method.tolerance
@@ -200,7 +246,7 @@ impl Parts<'_> {
             StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
                 Some(self.model.bodies[body].name.clone())
             }
-            StepError::Energy { .. } => None,
+            StepError::Energy { .. } | StepError::Friction { .. } => None,
         };
         let what = match *error {
             StepError::Positions { gap, .. } => format!("its gap stays at {gap:.1e}"),
@@ -211,6 +257,7 @@ impl Parts<'_> {
             StepError::BadForce { .. } | StepError::NotFinite { .. } => {
                 "it is not a finite number".to_owned()
             }
+            StepError::Friction { .. } => "dry friction changes".to_owned(),
             StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
         };
         let where_ = element.as_ref().map_or(String::new(), |name| format!(" at `{name}`"));

@@ -1,44 +1,71 @@
 //! Rows of all joints as flat arrays: Jacobians, responses M⁻¹ Jᵀ, and the inverse of each block's K = J M⁻¹ Jᵀ.
-#![expect(clippy::inline_always, reason = "the hot sweep: measured a third faster")]
 
-use gelenk_model::joint::JointKind;
-use gelenk_model::math::{Mat3, Vec3, cross_matrix};
+use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
-use gelenk_model::{BodyId, Flight, Model, Twist};
+use gelenk_model::{Flight, Model, State, Twist};
 
-use crate::flight::rotate;
+use crate::bounds::{Bound, Mode};
 use crate::scratch::Bodies;
 use crate::small;
 
 /// All rows of a model.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub struct Rows {
     /// Whether the numbers below belong to the poses of the bodies; written by [`prepare`](Rows::prepare).
     pub ready: bool,
     /// Where each block's numbers lie; constant. (n blocks)
     pub blocks: Vec<Block>,
-    /// Whether any block is one-sided; constant.
-    pub any_one_sided: bool,
+    /// Whether any block may depend on time; constant.
+    pub rheonomic: bool,
+    /// Whether any block has bounds; constant.
+    pub any_bounded: bool,
+    /// Blocks of end stops; constant.
+    pub stops: Vec<usize>,
+    /// What each block does in the running step; written by `set_modes`. (n blocks)
+    pub mode: Vec<Mode>,
+    /// Blocks that take no part in the running correction: open stops, slack ropes, joints that are not there; written
+    /// before every correction. (n blocks)
+    pub inactive: Vec<bool>,
+    /// Blocks that the direct solver leaves out: inactive, or at a bound; written before every solve. (n blocks)
+    pub out: Vec<bool>,
+    /// Impulses of its joint's rows that go with an impulse 1 of a stop or friction, so that the joint stays closed; written
+    /// by [`invert_blocks`](Rows::invert_blocks). (6 a block)
+    pub carry: Vec<[f64; small::MAX]>,
+    /// The block of its joint, for stops and friction; constant. (n blocks)
+    pub carrier: Vec<Option<usize>>,
+    /// Smallest impulse that each row may have in the running correction, N s or N m s; written before it. (n_rows)
+    pub lower: Vec<f64>,
+    /// Largest impulse. (n_rows)
+    pub upper: Vec<f64>,
+    /// Sum of the friction impulses of the running step, N s or N m s; written by the stages. (n blocks)
+    pub spent: Vec<f64>,
+    /// Whether a joint is not there; written by `set_modes`.
+    pub any_off: bool,
+    /// The joints there were when the modes were written.
+    pub(crate) known_active: Vec<bool>,
     /// Bodies of all blocks, one block after the other; constant.
     pub body_list: Vec<usize>,
     /// Jacobians, row-major, 6 columns a body; written by [`prepare`](Rows::prepare).
     pub jac: Vec<f64>,
     /// Responses M⁻¹ Jᵀ in the same layout; written by [`prepare`](Rows::prepare).
     pub response: Vec<f64>,
-    /// K⁻¹ of each block, n_rows × n_rows; written by [`prepare`](Rows::prepare).
+    /// K⁻¹ of each block, n_rows × n_rows; written by [`invert_blocks`](Rows::invert_blocks).
     pub k_inv: Vec<f64>,
     /// ∂C/∂t; written by [`prepare`](Rows::prepare). (n_rows)
     pub c_t: Vec<f64>,
-    /// Ball joints, which need none of the above; written by [`prepare`](Rows::prepare).
-    pub balls: Vec<BallBlock>,
     /// What C(t+h) is to be: 0 after a whole step, a part of C(t) after a part of it; written by
     /// [`set_target`](Rows::set_target). (n_rows)
     pub target: Vec<f64>,
     /// Whether a one-sided block is slack, C < −tolerance; written by [`set_slack`](Rows::set_slack). (n blocks)
     pub slack: Vec<bool>,
-    /// Whether ball joints need their rows in `jac` and `response` too, for the direct solver.
-    pub ball_rows: bool,
+    /// Whether `k_inv` belongs to the poses of the bodies.
+    k_ready: bool,
+    /// Whether the damped factor of the direct solver does.
+    pub(crate) shared: bool,
+    /// Impulses at time t that a position correction may begin with; written by [`step`](crate::step). (n_rows)
+    pub guess: Vec<f64>,
     /// Right side of the direct solver. (n_rows)
     pub error: Vec<f64>,
     /// Its solution. (n_rows)
@@ -56,8 +83,6 @@ pub struct Rows {
 /// Where a block's numbers lie.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its kind.
-    pub shape: Shape,
     /// First row, and number of rows.
     pub first_row: usize,
     /// Number of rows.
@@ -72,88 +97,17 @@ pub struct Block {
     pub k: usize,
     /// Largest allowed error; `None`: the run's.
     pub tolerance: Option<f64>,
-    /// Whether its single row is an inequality C ≤ 0 with impulses p ≤ 0 (a rope).
-    pub one_sided: bool,
-}
-
-/// What kind of block it is to the solvers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// A ball joint, `balls[i]`.
-    Ball(usize),
-    /// Rows like any other.
-    General,
-}
-
-/// A ball joint at time t. With r = p − s of each body:
-/// ```text
-/// K = (1/m_a + 1/m_b) E − r_a× J̃_a⁻¹ r_a× − r_b× J̃_b⁻¹ r_b×
-/// Δω_b = J̃_b⁻¹ (r_b × p) = W_b p,   Δω_a = −W_a p
-/// ```
-/// \[Schmitt 2003\] (4.9).
-#[derive(Clone, Copy, Debug)]
-pub struct BallBlock {
-    /// Body a.
-    pub a: usize,
-    /// Body b.
-    pub b: usize,
-    /// Joint point in a's principal frame, m; constant.
-    pub r_a_body: Vec3,
-    /// Joint point in b's principal frame, m; constant.
-    pub r_b_body: Vec3,
-    /// Lever on a, world frame, m.
-    pub r_a: Vec3,
-    /// Lever on b, world frame, m.
-    pub r_b: Vec3,
-    /// W_a = J̃_a⁻¹ r_a×.
-    pub w_a: Mat3,
-    /// W_b = J̃_b⁻¹ r_b×.
-    pub w_b: Mat3,
-    /// K⁻¹.
-    pub k_inv: Mat3,
-    /// 1/m_a; constant.
-    pub m_a_inv: f64,
-    /// 1/m_b; constant.
-    pub m_b_inv: f64,
+    /// What bounds its single row has, if any.
+    pub bound: Bound,
 }
 
 impl Rows {
     pub(crate) fn new(model: &Model) -> Self {
         let mut blocks = Vec::with_capacity(model.rows.len());
-        let (mut body_list, mut balls) = (Vec::new(), Vec::new());
+        let mut body_list = Vec::new();
         let (mut jac, mut k) = (0, 0);
         for block in &model.rows {
-            let ball = match &block.kind {
-                RowKind::Joint(id) => {
-                    let joint = &model.joints[id.index()];
-                    match &joint.kind {
-                        JointKind::Ball(ball) => Some((joint.bodies.map(BodyId::index), *ball)),
-                        _ => None,
-                    }
-                }
-                _ => None,
-            };
-            let shape = match ball {
-                Some(([a, b], ball)) => {
-                    balls.push(BallBlock {
-                        a,
-                        b,
-                        r_a_body: ball.r_a_body,
-                        r_b_body: ball.r_b_body,
-                        r_a: Vec3::zeros(),
-                        r_b: Vec3::zeros(),
-                        w_a: Mat3::zeros(),
-                        w_b: Mat3::zeros(),
-                        k_inv: Mat3::zeros(),
-                        m_a_inv: model.bodies[a].mass_inv,
-                        m_b_inv: model.bodies[b].mass_inv,
-                    });
-                    Shape::Ball(balls.len() - 1)
-                }
-                None => Shape::General,
-            };
             blocks.push(Block {
-                shape,
                 first_row: block.first_row,
                 n_rows: block.n_rows,
                 first_body: body_list.len(),
@@ -161,26 +115,40 @@ impl Rows {
                 jac,
                 k,
                 tolerance: block.tolerance,
-                one_sided: block.one_sided(model),
+                bound: Bound::new(model, block),
             });
             body_list.extend(block.bodies.iter().map(|b| b.index()));
             jac += block.n_rows * 6 * block.bodies.len();
             k += block.n_rows * block.n_rows;
         }
         let (n_rows, n_blocks) = (model.n_rows(), blocks.len());
+        let any_bounded = blocks.iter().any(|b: &Block| b.bound != Bound::None);
         Rows {
             ready: false,
-            any_one_sided: blocks.iter().any(|b| b.one_sided),
+            rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
+            any_bounded,
+            stops: (0..n_blocks).filter(|&i| blocks[i].bound == Bound::Stop).collect(),
+            mode: vec![Mode::Equal; n_blocks],
+            carry: vec![[0.0; small::MAX]; if any_bounded { n_blocks } else { 0 }],
+            carrier: Bound::carriers(model),
+            inactive: vec![false; n_blocks],
+            out: vec![false; n_blocks],
+            lower: vec![f64::NEG_INFINITY; n_rows],
+            upper: vec![f64::INFINITY; n_rows],
+            spent: vec![0.0; n_blocks],
+            any_off: false,
+            known_active: vec![true; model.joints.len()],
             blocks,
             body_list,
             jac: vec![0.0; jac],
             response: vec![0.0; jac],
             k_inv: vec![0.0; k],
             c_t: vec![0.0; n_rows],
-            balls,
             target: vec![0.0; n_rows],
             slack: vec![false; n_blocks],
-            ball_rows: false,
+            k_ready: false,
+            shared: false,
+            guess: vec![0.0; n_rows],
             error: vec![0.0; n_rows],
             solution: vec![0.0; n_rows],
             impulse: vec![0.0; n_rows],
@@ -190,7 +158,7 @@ impl Rows {
         }
     }
 
-    /// Fills J, M⁻¹ Jᵀ, K⁻¹ and C_t at the poses of `bodies`, time `t`.
+    /// Fills J, M⁻¹ Jᵀ and C_t at the poses of `bodies`, time `t`.
     pub fn prepare(
         &mut self,
         model: &Model,
@@ -202,10 +170,6 @@ impl Rows {
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         self.ready = true;
         for (block, rows) in self.blocks.iter().zip(&model.rows) {
-            if let Shape::Ball(i) = block.shape {
-                self.balls[i].prepare(bodies);
-                continue;
-            }
             let (n, width) = (block.n_rows, 6 * block.n_bodies);
             let jac = &mut self.jac[block.jac..block.jac + n * width];
             rows.jacobian(model, &at, work, jac);
@@ -226,6 +190,28 @@ impl Rows {
                     response[at + 3..at + 6].copy_from_slice(turn.as_slice());
                 }
             }
+        }
+        self.k_ready = false;
+        self.shared = false;
+    }
+
+    /// Begins a position correction: no impulses yet, and as a guess `part` of those of the whole step before.
+    pub(crate) fn begin(&mut self, before: &[f64], part: f64) {
+        self.impulse.fill(0.0);
+        for (guess, before) in self.guess.iter_mut().zip(before) {
+            *guess = before * part;
+        }
+    }
+
+    /// Fills K⁻¹ of each block, for solvers that go block by block.
+    pub fn invert_blocks(&mut self) {
+        if self.k_ready {
+            return;
+        }
+        for block in &self.blocks {
+            let (n, width) = (block.n_rows, 6 * block.n_bodies);
+            let jac = &self.jac[block.jac..block.jac + n * width];
+            let response = &self.response[block.jac..block.jac + n * width];
             let k = &mut self.k_inv[block.k..block.k + n * n];
             for i in 0..n {
                 for j in 0..n {
@@ -236,33 +222,8 @@ impl Rows {
             }
             small::invert(k, n);
         }
-        if self.ball_rows {
-            self.write_ball_rows(bodies);
-        }
-    }
-
-    /// Writes J and M⁻¹ Jᵀ of the ball joints.
-    pub(crate) fn write_ball_rows(&mut self, bodies: &Bodies) {
-        for block in &self.blocks {
-            let Shape::Ball(i) = block.shape else { continue };
-            let ball = &self.balls[i];
-            let (cross_a, cross_b) = (cross_matrix(&ball.r_a), cross_matrix(&ball.r_b));
-            for k in 0..3 {
-                let at = block.jac + 12 * k;
-                let (jac, response) = (&mut self.jac[at..at + 12], &mut self.response[at..at + 12]);
-                jac.fill(0.0);
-                response.fill(0.0);
-                (jac[k], jac[6 + k]) = (-1.0, 1.0);
-                (response[k], response[6 + k]) = (-ball.m_a_inv, ball.m_b_inv);
-                let (r_a, r_b) = (cross_a.row(k).transpose(), -cross_b.row(k).transpose());
-                jac[3..6].copy_from_slice(r_a.as_slice());
-                jac[9..12].copy_from_slice(r_b.as_slice());
-                let turn_a = bodies.inertia_inv_world[ball.a] * r_a;
-                let turn_b = bodies.inertia_inv_world[ball.b] * r_b;
-                response[3..6].copy_from_slice(turn_a.as_slice());
-                response[9..12].copy_from_slice(turn_b.as_slice());
-            }
-        }
+        self.carry_bounded();
+        self.k_ready = true;
     }
 
     /// Notes which one-sided blocks are slack at the poses of `bodies`.
@@ -275,11 +236,12 @@ impl Rows {
         tolerance: f64,
         work: &mut Work,
     ) {
-        if !self.any_one_sided {
+        if !self.any_bounded {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| b.one_sided) {
+        let one_sided = |bound: Bound| matches!(bound, Bound::Rope | Bound::Stop);
+        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| one_sided(b.bound)) {
             let mut c = [0.0];
             model.rows[i].error(model, &at, work, &mut c);
             self.slack[i] = c[0] < -block.tolerance.unwrap_or(tolerance);
@@ -287,6 +249,8 @@ impl Rows {
     }
 
     /// Sets the target of the position correction to `keep` · C(t).
+    ///
+    /// Of friction the target is where it holds, `held`, and `keep` · (q(t) − held) of the way from there.
     ///
     /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
     /// away. Otherwise short parts would turn gaps into speeds C/h that have nothing to do with the motion.
@@ -297,18 +261,28 @@ impl Rows {
         bodies: &Bodies,
         t: f64,
         coordinates: &[f64],
+        held: &[f64],
         work: &mut Work,
     ) {
         if keep == 0.0 {
             self.target.fill(0.0);
+            for block in model.rows.iter().filter(|_| self.any_bounded) {
+                if let RowKind::Friction(friction) = &block.kind {
+                    self.target[block.first_row] = held[friction.slot];
+                }
+            }
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         for (block, rows) in self.blocks.iter().zip(&model.rows) {
             let target = &mut self.target[block.first_row..][..block.n_rows];
             rows.error(model, &at, work, target);
+            let from = match &rows.kind {
+                RowKind::Friction(friction) => held[friction.slot],
+                _ => 0.0,
+            };
             for c in target {
-                *c *= keep;
+                *c = from + keep * (*c - from);
             }
         }
     }
@@ -353,6 +327,29 @@ impl Rows {
         }
     }
 
+    /// K p = J M⁻¹ Jᵀ p of all rows, by way of the velocities M⁻¹ Jᵀ p. (n_rows)
+    pub(crate) fn response_to(&self, p: &[f64], twists: &mut [Twist], answer: &mut [f64]) {
+        twists.fill(Twist::zero());
+        for block in &self.blocks {
+            let width = 6 * block.n_bodies;
+            let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+            for (row, p) in p[block.first_row..][..block.n_rows].iter().enumerate() {
+                for (slot, &body) in list.iter().enumerate() {
+                    let response = &self.response[block.jac + row * width + 6 * slot..][..6];
+                    twists[body].s_dot += Vec3::new(response[0], response[1], response[2]) * *p;
+                    twists[body].omega += Vec3::new(response[3], response[4], response[5]) * *p;
+                }
+            }
+        }
+        for (i, block) in self.blocks.iter().enumerate() {
+            let rows = block.first_row..block.first_row + block.n_rows;
+            self.error_rate(i, twists, &mut answer[rows.clone()]);
+            for k in rows {
+                answer[k] -= self.c_t[k];
+            }
+        }
+    }
+
     /// p = −K⁻¹ e of block `i`. (n_rows)
     pub fn solve(&self, i: usize, e: &[f64], p: &mut [f64]) {
         let block = &self.blocks[i];
@@ -366,10 +363,6 @@ impl Rows {
     /// v += M⁻¹ Jᵀ p with the rows of block `i`.
     pub fn apply(&self, i: usize, p: &[f64], bodies: &mut Bodies) {
         let block = &self.blocks[i];
-        if let Shape::Ball(ball) = block.shape {
-            self.balls[ball].apply(&Vec3::new(p[0], p[1], p[2]), bodies);
-            return;
-        }
         let width = 6 * block.n_bodies;
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
         for (slot, &body) in list.iter().enumerate() {
@@ -384,6 +377,26 @@ impl Rows {
             twist.s_dot += Vec3::new(delta[0], delta[1], delta[2]);
             twist.omega += Vec3::new(delta[3], delta[4], delta[5]);
             bodies.touch(body);
+        }
+    }
+
+    /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what their bounds allow and added to the impulses of positions or velocities.
+    pub(crate) fn apply_all(&mut self, delta: &mut [f64], velocity: bool, bodies: &mut Bodies) {
+        for i in 0..self.blocks.len() {
+            let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
+            let impulse = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
+            if self.inactive[i] {
+                delta[row..row + n].fill(0.0);
+                continue;
+            }
+            if self.blocks[i].bound != Bound::None {
+                let p = impulse[row];
+                delta[row] = (p + delta[row]).clamp(self.lower[row], self.upper[row]) - p;
+            }
+            for k in row..row + n {
+                impulse[k] += delta[k];
+            }
+            self.apply(i, &delta[row..row + n], bodies);
         }
     }
 }
@@ -401,47 +414,18 @@ pub struct Look<'a> {
     pub coordinates: &'a [f64],
 }
 
-impl BallBlock {
-    fn prepare(&mut self, bodies: &Bodies) {
-        self.r_a = bodies.poses[self.a].rot * self.r_a_body;
-        self.r_b = bodies.poses[self.b].rot * self.r_b_body;
-        let (cross_a, cross_b) = (cross_matrix(&self.r_a), cross_matrix(&self.r_b));
-        self.w_a = bodies.inertia_inv_world[self.a] * cross_a;
-        self.w_b = bodies.inertia_inv_world[self.b] * cross_b;
-        let k = Mat3::from_diagonal_element(self.m_a_inv + self.m_b_inv)
-            - cross_a * self.w_a
-            - cross_b * self.w_b;
-        // The masses alone make K regular, unless both bodies are fixed.
-        self.k_inv = k.try_inverse().unwrap_or_else(Mat3::zeros);
-    }
+/// An instant at which velocities are corrected.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// Time, s.
+    pub t: f64,
+    /// Joint coordinates, to count full turns from.
+    pub coordinates: &'a [f64],
+}
 
-    /// C(t+h) = p_b − p_a where free flight takes the joint's points.
-    #[inline(always)]
-    pub fn error_ahead(&self, bodies: &mut Bodies, flight: Flight, h: f64) -> Vec3 {
-        bodies.look_ahead(self.a, flight, h);
-        bodies.look_ahead(self.b, flight, h);
-        let p_a = bodies.ahead[self.a].s + rotate(&bodies.turn[self.a], &self.r_a);
-        let p_b = bodies.ahead[self.b].s + rotate(&bodies.turn[self.b], &self.r_b);
-        p_b - p_a
-    }
-
-    /// ṗ_b − ṗ_a.
-    #[inline(always)]
-    pub fn error_rate(&self, bodies: &Bodies) -> Vec3 {
-        let (a, b) = (&bodies.twists[self.a], &bodies.twists[self.b]);
-        b.s_dot + b.omega.cross(&self.r_b) - a.s_dot - a.omega.cross(&self.r_a)
-    }
-
-    /// The impulse p on b, −p on a.
-    #[inline(always)]
-    pub fn apply(&self, p: &Vec3, bodies: &mut Bodies) {
-        let a = &mut bodies.twists[self.a];
-        a.s_dot -= p * self.m_a_inv;
-        a.omega -= self.w_a * p;
-        let b = &mut bodies.twists[self.b];
-        b.s_dot += p * self.m_b_inv;
-        b.omega += self.w_b * p;
-        bodies.touch(self.a);
-        bodies.touch(self.b);
+impl<'a> At<'a> {
+    /// The instant of a state.
+    pub fn of(state: &'a State) -> Self {
+        At { t: state.t, coordinates: &state.coordinate }
     }
 }

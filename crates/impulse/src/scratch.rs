@@ -7,10 +7,12 @@ use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Flight, Model};
 use nalgebra::Quaternion;
 
+use crate::balls::Balls;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor};
+use crate::solver::{Anderson, Factor, Sharing, eliminate, neighbours};
+use crate::stops::Stops;
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -25,8 +27,12 @@ pub struct Scratch {
     pub anderson: Anderson,
     /// Memory of the model's tapes.
     pub work: Work,
+    /// The mechanism where ball joints alone hold it; the general rows are then prepared only where K is singular.
+    pub(crate) balls: Option<Box<Balls>>,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
+    /// Memory to share loads between redundant rows; made when there first are any.
+    pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
@@ -36,6 +42,10 @@ pub struct Scratch {
     pub(crate) flat_twists: Vec<f64>,
     /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
     pub(crate) previous_twists: Vec<Twist>,
+    /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
+    pub(crate) stops: Stops,
+    /// The mechanism of ball joints while one of them is not there.
+    pub(crate) idle_balls: Option<Box<Balls>>,
     /// The state before the step, to go back to; written by [`step`](crate::step).
     pub(crate) saved: State,
 }
@@ -44,16 +54,22 @@ impl Scratch {
     /// Memory for steps of `model`.
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
+        let (bodies, rows) = (Bodies::new(model), Rows::new(model));
+        let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies)));
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
-            bodies: Bodies::new(model),
-            rows: Rows::new(model),
+            bodies,
+            stops: Stops::new(model, &rows.stops),
+            idle_balls: None,
+            rows,
+            balls: balls.map(Box::new),
             loads,
             rounds: Anderson::new(n_flat),
             flat_twists: vec![0.0; n_flat],
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
+            sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             saved: model.start.clone(),
@@ -62,10 +78,50 @@ impl Scratch {
 }
 
 impl Scratch {
+    /// Marks all that follows from the poses as out of date.
+    pub(crate) fn forget_poses(&mut self) {
+        self.rows.ready = false;
+        if let Some(balls) = &mut self.balls {
+            balls.ready = false;
+        }
+    }
+
+    /// What each block does from the state on; see [`Rows::set_modes`]. Rows are ready where there are bounds.
+    pub(crate) fn set_modes(&mut self, model: &Model, state: &State, method: &Method) {
+        self.rows.set_modes(model, &self.bodies, state, method);
+        // The leaner path knows ball joints that are there.
+        let idle = self.rows.any_off;
+        if idle && self.balls.is_some() {
+            self.idle_balls = self.balls.take();
+        } else if !idle && self.idle_balls.is_some() {
+            self.balls = self.idle_balls.take();
+            self.forget_poses();
+        }
+    }
+
+    /// The mechanism of ball joints, its K factorized, if it is one and K is regular.
+    pub(crate) fn regular_balls(&mut self) -> Option<(&mut Balls, &mut Rows, &mut Bodies)> {
+        let balls = self.balls.as_deref_mut()?;
+        balls.factorize().then_some((balls, &mut self.rows, &mut self.bodies))
+    }
+
+    /// J and M⁻¹ Jᵀ of the general rows at the poses of `bodies`, unless they are there.
+    pub(crate) fn prepare_rows(&mut self, model: &Model, t: f64, coordinates: &[f64]) {
+        if !self.rows.ready {
+            self.rows.prepare(model, &self.bodies, t, coordinates, &mut self.work);
+            if let Some(factor) = &mut self.direct {
+                factor.ready = false;
+            }
+        }
+    }
+
     /// Whether the end of a stage corrects velocities: where it is asked for at the end of a step, and in every stage
-    /// where laws read velocities or book work, which need velocities that fit the joints.
+    /// where laws read velocities or book work, or rows have bounds, which need velocities that fit the joints.
     pub(crate) fn corrects_velocities(&self, method: &Method, last: bool) -> bool {
-        method.velocity_correction && last || self.loads.booked || self.loads.velocity_dependent
+        method.velocity_correction && last
+            || self.loads.booked
+            || self.loads.velocity_dependent
+            || self.rows.any_bounded
     }
 }
 
@@ -78,6 +134,8 @@ pub struct Bodies {
     pub top: Vec<Top>,
     /// m, kg; constant.
     pub mass: Vec<f64>,
+    /// Sum over the bodies that move, kg; constant.
+    pub total_mass: f64,
     /// 1/m, 1/kg; constant.
     pub mass_inv: Vec<f64>,
     /// Principal moments, kg m²; constant.
@@ -115,6 +173,7 @@ impl Bodies {
         Bodies {
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
+            total_mass: bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum(),
             mass: bodies.iter().map(|b| b.mass).collect(),
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),
@@ -148,14 +207,10 @@ impl Bodies {
         self.known_t = Some(state.t);
         self.known_s.copy_from_slice(&state.s);
         self.known_rot.copy_from_slice(&state.rot);
-        state.write_poses(&mut self.poses);
         for i in 0..self.poses.len() {
-            let rot = &self.poses[i].rot;
-            let mut scaled = *rot;
-            for k in 0..3 {
-                scaled.column_mut(k).scale_mut(self.inertia_inv[i][k]);
-            }
-            self.inertia_inv_world[i] = scaled * rot.transpose();
+            let rot = flight::matrix(&state.rot[i]);
+            self.poses[i] = Pose { s: state.s[i], rot };
+            self.inertia_inv_world[i] = turned(&rot, &self.inertia_inv[i]);
             if self.fixed[i] {
                 self.ahead[i] = self.poses[i];
             }
@@ -183,6 +238,16 @@ impl Bodies {
     pub fn touch(&mut self, i: usize) {
         self.turn_ready[i] = self.fixed[i];
         self.pose_ready[i] = self.fixed[i];
+    }
+
+    /// Below this a gap is rounding of positions, m.
+    pub(crate) fn position_floor(&self) -> f64 {
+        8.0 * f64::EPSILON * self.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max)
+    }
+
+    /// Below this a velocity error is rounding of velocities, m/s.
+    pub(crate) fn velocity_floor(&self) -> f64 {
+        32.0 * f64::EPSILON * self.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max)
     }
 
     /// What the turn of body `i` depends on.
@@ -249,4 +314,13 @@ impl Loads {
             booked: laws().any(|l| l.account() != gelenk_model::force::Account::Potential),
         }
     }
+}
+
+/// R diag(d) Rᵀ.
+#[inline(always)]
+fn turned(rot: &Mat3, d: &Vec3) -> Mat3 {
+    let [x, y, z] = [0, 1, 2].map(|i| Vec3::new(rot[(i, 0)], rot[(i, 1)], rot[(i, 2)]));
+    let (dx, dy, dz) = (x.component_mul(d), y.component_mul(d), z.component_mul(d));
+    let (xy, xz, yz) = (x.dot(&dy), x.dot(&dz), y.dot(&dz));
+    Mat3::new(x.dot(&dx), xy, xz, xy, y.dot(&dy), yz, xz, yz, z.dot(&dz))
 }

@@ -1,13 +1,15 @@
 //! A model in motion, step by step.
 
+use std::borrow::Cow;
+
 use gelenk_model::joint::JointId;
-use gelenk_model::rows::Instant;
 use gelenk_model::run::{Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
 use gelenk_model::{Model, RunSettings};
 
 use crate::error::StepError;
 use crate::explain::{Failure, explain};
+use crate::joints::{check_lengths, gap};
 use crate::method::Method;
 use crate::parts::{Parts, Told};
 use crate::scratch::Scratch;
@@ -22,28 +24,29 @@ const EXPLOSION: f64 = 10.0;
 /// A model in motion.
 #[derive(Clone, Debug)]
 pub struct Simulation<'m> {
-    model: &'m Model,
-    method: Method,
+    /// The model; one of its own once a joint has been added.
+    pub(crate) model: Cow<'m, Model>,
+    pub(crate) method: Method,
     /// The asked step, s.
-    h: f64,
-    state: State,
-    scratch: Scratch,
-    /// The state before the last asked step.
+    pub(crate) h: f64,
+    pub(crate) state: State,
+    pub(crate) scratch: Scratch,
+    /// The state before an asked step that takes more than one part.
     before: State,
-    steps: u64,
+    pub(crate) steps: u64,
     /// Time of step 0, s.
     t_start: f64,
-    totals: StepReport,
-    ledger: Ledger,
+    pub(crate) totals: StepReport,
+    pub(crate) ledger: Ledger,
     energy_abs_sum: f64,
     energy_abs_max: f64,
     /// Sum of what is at play, the measure of an explosion, J.
     energy_scale: f64,
-    worst_gaps: Vec<f64>,
-    worst_velocity_errors: Vec<f64>,
-    reactions: Vec<Reaction>,
-    joint_impulses: Vec<Wrench>,
-    events: Vec<Event>,
+    pub(crate) worst_gaps: Vec<f64>,
+    pub(crate) worst_velocity_errors: Vec<f64>,
+    pub(crate) reactions: Vec<Reaction>,
+    pub(crate) joint_impulses: Vec<Wrench>,
+    pub(crate) events: Vec<Event>,
     /// What has been told of halvings.
     told: Told,
 }
@@ -63,8 +66,10 @@ impl<'m> Simulation<'m> {
         state: State,
     ) -> Result<Self, Failure> {
         let method = Method::new(settings)?;
+        let borrowed = Cow::Borrowed(model);
+        check_lengths(&borrowed, &state)?;
         let mut simulation = Simulation {
-            model,
+            model: borrowed,
             method,
             h: settings.step,
             t_start: state.t,
@@ -105,9 +110,8 @@ impl<'m> Simulation<'m> {
     ///
     /// On a failure the state is the last good one.
     pub fn advance(&mut self, h: f64, t_next: f64) -> Result<(), Failure> {
-        self.before.clone_from(&self.state);
         let mut parts = Parts {
-            model: self.model,
+            model: &self.model,
             method: &self.method,
             h: self.h,
             energy_scale: self.energy_scale,
@@ -119,19 +123,22 @@ impl<'m> Simulation<'m> {
             worst_velocity_errors: &mut self.worst_velocity_errors,
             events: &mut self.events,
             told: &mut self.told,
+            before: &mut self.before,
+            kept: false,
         };
         if let Err((error, part)) = parts.advance(&mut self.state, &mut self.scratch, h, t_next) {
-            self.state.clone_from(&self.before);
-            return Err(explain(self.model, &self.state, self.steps + 1, &error, part));
+            parts.go_back(&mut self.state, &self.scratch);
+            return Err(explain(&self.model, &self.state, self.steps + 1, &error, part));
         }
-        let (ledger, totals) = (parts.ledger(&self.ledger), parts.totals);
+        let (ledger, totals, kept) = (parts.ledger(&self.ledger), parts.totals, parts.kept);
         if let Some(failure) = self.explosion(&ledger) {
-            self.state.clone_from(&self.before);
+            self.state.clone_from(if kept { &self.before } else { &self.scratch.saved });
             return Err(failure);
         }
         self.update_ledger(ledger, totals);
         self.steps += 1;
         self.update_reactions(h);
+        self.break_joints();
         Ok(())
     }
 
@@ -163,9 +170,9 @@ impl<'m> Simulation<'m> {
         }
     }
 
-    /// The model.
-    pub fn model(&self) -> &'m Model {
-        self.model
+    /// The model, with the joints that have been added.
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
     /// The state now.
@@ -215,7 +222,7 @@ impl<'m> Simulation<'m> {
 
     /// Finite numbers, closed joints; fixed bodies stand still.
     fn check_start(&mut self) -> Result<(), Failure> {
-        let (model, state) = (self.model, &mut self.state);
+        let (model, state): (&Model, _) = (&self.model, &mut self.state);
         for (i, body) in model.bodies.iter().enumerate() {
             if body.fixed {
                 state.s_dot[i].fill(0.0);
@@ -228,19 +235,15 @@ impl<'m> Simulation<'m> {
                 return Err(Failure { reason, element: Some(body.name.clone()) });
             }
         }
-        let Scratch { bodies, rows, work, .. } = &mut self.scratch;
-        bodies.read_state(state);
-        let (poses, twists) = (&bodies.poses, &bodies.twists);
-        let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
+        self.scratch.bodies.read_state(state);
+        self.scratch.forget_poses();
         let (mut n_open, mut widest) = (0, (0.0, 0));
         for (i, block) in model.rows.iter().enumerate() {
-            let mut c = [0.0; crate::small::MAX];
-            block.error(model, &at, work, &mut c[..block.n_rows]);
-            if block.one_sided(model) {
-                c[0] = c[0].max(0.0);
+            if !block.is_active(&state.active) {
+                continue;
             }
-            let gap = c.iter().map(|x| x * x).sum::<f64>().sqrt();
-            rows.gap[i] = gap;
+            let gap = gap(model, state, &mut self.scratch, i);
+            self.scratch.rows.gap[i] = gap;
             let tolerance = block.tolerance.unwrap_or(self.method.tolerance);
             if gap <= tolerance {
                 self.worst_gaps[i] = gap;
@@ -299,7 +302,10 @@ impl<'m> Simulation<'m> {
     }
 
     fn open_ledger(&mut self) {
-        let (kinetic, potential) = energies(self.model, &self.state, &mut self.scratch);
+        if self.scratch.bodies.read_state(&self.state) {
+            self.scratch.forget_poses();
+        }
+        let (kinetic, potential) = energies(&self.model, &self.state, &mut self.scratch);
         self.ledger =
             Ledger { initial: kinetic + potential, kinetic, potential, ..Ledger::default() };
         let weight: f64 = self.model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum();
@@ -314,7 +320,7 @@ impl<'m> Simulation<'m> {
             return None;
         }
         let error = StepError::Energy { defect, kinetic, t };
-        Some(explain(self.model, &self.state, self.steps + 1, &error, self.h))
+        Some(explain(&self.model, &self.state, self.steps + 1, &error, self.h))
     }
 
     /// Takes the ledger after a step.

@@ -1,15 +1,17 @@
 //! One time step.
 
+use gelenk_model::joint::{JointKind, MAX_COORDINATES};
 use gelenk_model::math::Vec3;
-use gelenk_model::rows::{Instant, RowKind};
+use gelenk_model::rows::Instant;
 use gelenk_model::state::{State, Twist, Wrench};
-use gelenk_model::{Model, joint::MAX_COORDINATES, rows::unwrap_angle};
+use gelenk_model::{Model, rows::unwrap_angle};
 
+use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::flight;
 use crate::kick::{book, evaluate_loads, kick};
 use crate::method::Method;
-use crate::rows::{Look, Rows, Shape};
+use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 
 /// What a step took and did.
@@ -23,11 +25,14 @@ pub struct StepReport {
     pub work: f64,
     /// Energy taken by dampers and friction, J.
     pub dissipation: f64,
-    /// Energy lost in impacts: ropes that become taut, J.
+    /// Energy lost in impacts: ropes that become taut, bodies that run into end stops, J.
     pub impact_loss: f64,
 }
 
 /// Advances `state` by `h` seconds (h < 0 goes back). On an error the state is as before.
+///
+/// End stops hold what rests at them; a step that runs into one goes past it, and
+/// [`Simulation`](crate::Simulation) is what cuts steps there.
 ///
 /// A stage of length h is the RATTLE scheme with exact free flight: symmetric, of second order, with joints closed to
 /// the tolerance at its end. Orders 4, 6 and 8 compose stages ([`Order`](crate::Order)).
@@ -55,6 +60,10 @@ pub(crate) fn step_to(
 ) -> Result<StepReport, StepError> {
     scratch.saved.clone_from(state);
     scratch.joint_impulses.fill(Wrench::zero());
+    if scratch.rows.any_bounded {
+        prepare(model, state, scratch);
+    }
+    scratch.set_modes(model, state, method);
     let stages = method.order.stages();
     let mut report = StepReport::default();
     let t = state.t;
@@ -73,6 +82,13 @@ pub(crate) fn step_to(
             return Err(error);
         }
         h_open = if scratch.corrects_velocities(method, last) { 0.0 } else { gamma * h };
+    }
+    if scratch.rows.any_bounded {
+        if !scratch.rows.friction_kept(model, &scratch.bodies, h) {
+            state.clone_from(&scratch.saved);
+            return Err(StepError::Friction { t: t_next });
+        }
+        scratch.rows.follow_held(model, state);
     }
     Ok(report)
 }
@@ -107,11 +123,11 @@ impl Stage {
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
         let span = 0.5 * (h + self.h_open);
-        scratch.rows.impulse.fill(0.0);
+        scratch.rows.begin(&state.impulse, span / self.h_whole);
+        scratch.rows.set_bounds(model, h, false);
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
         report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
         close_instant(model, scratch, h, false, report);
-        note_impulses(&scratch.rows, span / self.h_whole, &mut state.impulse);
 
         fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
         prepare(model, state, scratch); // J, K at t+h
@@ -121,11 +137,51 @@ impl Stage {
         report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?;
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
+        self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         Ok(())
     }
 }
 
-/// J v + C_t = 0, nothing else. Returns the largest change of a velocity, m/s or rad/s.
+/// Up to this part of their size may p and p_v differ, squared, to make a guess.
+const CALM: f64 = 0.1;
+
+impl Stage {
+    /// Keeps the impulses as those of a whole step, to begin the next position correction with.
+    ///
+    /// The impulse at the start of a stage stands for the force λ over half the stages on both sides of it. A velocity
+    /// correction stands for the later half of its stage and is nearer to what comes next: with λ changing evenly,
+    /// ```text
+    /// p = h/2 (λ(t) + h/3 λ̇),   p_v = h/2 (λ(t) + 2h/3 λ̇),   the next p = h/2 (λ(t) + 4h/3 λ̇)
+    /// ```
+    /// (3 p_v − 2 p would be right but for the errors within tolerance, which it makes five times larger.) Where p and p_v
+    /// have little in common the step is too long for the motion, and the best guess is none: Newton then finds the solution
+    /// nearest to free flight, not one nearest to noise.
+    fn note_impulses(&self, rows: &Rows, corrected: bool, impulse: &mut [f64]) {
+        if corrected && self.h_open == 0.0 && !rows.any_bounded {
+            let pairs = || rows.impulse.iter().zip(&rows.velocity_impulse);
+            let size: f64 = pairs().map(|(p, p_v)| p * p + p_v * p_v).sum();
+            let change: f64 = pairs().map(|(p, p_v)| (p_v - p) * (p_v - p)).sum();
+            if change > CALM * size {
+                impulse.fill(0.0);
+                return;
+            }
+        }
+        let (found, span) = if corrected {
+            (&rows.velocity_impulse, 0.5 * self.h)
+        } else {
+            (&rows.impulse, 0.5 * (self.h + self.h_open))
+        };
+        let part = span / self.h_whole;
+        // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
+        if part.abs() > 0.01 {
+            for (next, p) in impulse.iter_mut().zip(found) {
+                *next = p / part;
+            }
+        }
+    }
+}
+
+/// J v + C_t = 0, nothing else; end stops and friction take no part. Returns the largest change of a velocity, m/s or rad/s.
 ///
 /// Impulses along the rows at time t change no later position: the position correction finds them anyway.
 pub(crate) fn correct_velocities(
@@ -135,42 +191,37 @@ pub(crate) fn correct_velocities(
     scratch: &mut Scratch,
 ) -> Result<f64, StepError> {
     prepare(model, state, scratch);
+    scratch.set_modes(model, state, method);
+    prepare(model, state, scratch);
     set_slack(model, method, state, scratch);
+    scratch.rows.set_instant_bounds(|_| false);
     scratch.rows.velocity_impulse.fill(0.0);
-    method.solver.solver().correct_velocities(model, method, state.t, scratch)?;
+    method.solver.solver().correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.bodies.write_velocities(state);
     Ok(largest_change(&scratch.bodies.twists, &scratch.bodies.twists_before).0)
 }
 
-fn set_slack(model: &Model, method: &Method, state: &State, scratch: &mut Scratch) {
+pub(crate) fn set_slack(model: &Model, method: &Method, state: &State, scratch: &mut Scratch) {
     let Scratch { bodies, rows, work, .. } = scratch;
     rows.set_slack(model, bodies, state.t, &state.coordinate, method.tolerance, work);
 }
 
 fn set_target(model: &Model, state: &State, scratch: &mut Scratch, keep: f64) {
     let Scratch { bodies, rows, work, .. } = scratch;
-    rows.set_target(keep, model, bodies, state.t, &state.coordinate, work);
-}
-
-/// Keeps the impulses found for `part` of a whole step as those of a whole one.
-fn note_impulses(rows: &Rows, part: f64, impulse: &mut [f64]) {
-    // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
-    if part.abs() > 0.01 {
-        for (last, p) in impulse.iter_mut().zip(&rows.impulse) {
-            *last = p / part;
-        }
-    }
+    rows.set_target(keep, model, bodies, state.t, &state.coordinate, &state.held, work);
 }
 
 /// Poses, velocities, J, M⁻¹ Jᵀ and K⁻¹ of the state, unless they are there from the end of the step before.
-fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
-    let Scratch { bodies, rows, work, direct, .. } = scratch;
-    if bodies.read_state(state) || !rows.ready {
-        if let Some(factor) = direct {
-            factor.ready = false;
-        }
-        rows.prepare(model, bodies, state.t, &state.coordinate, work);
+pub(crate) fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
+    if scratch.bodies.read_state(state) {
+        scratch.forget_poses();
     }
+    match &mut scratch.balls {
+        Some(balls) if balls.ready => {}
+        Some(balls) => balls.prepare(&scratch.bodies),
+        None => scratch.prepare_rows(model, state.t, &state.coordinate),
+    }
+    let bodies = &mut scratch.bodies;
     bodies.twists_before.copy_from_slice(&bodies.twists);
 }
 
@@ -180,7 +231,7 @@ fn half_kick(model: &Model, state: &State, scratch: &mut Scratch, h: f64) -> Res
         return Ok(());
     }
     let Scratch { bodies, loads, work, .. } = scratch;
-    evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work)?;
+    evaluate_loads(model, bodies, state, loads, work)?;
     kick(bodies, loads, 0.5 * h);
     Ok(())
 }
@@ -200,15 +251,16 @@ fn fly(
             continue;
         }
         let (twist, g) = (&bodies.twists[i], &bodies.gravity[i]);
-        state.s[i] += (twist.s_dot + g * (0.5 * h)) * h;
-        state.s_dot[i] = twist.s_dot + g * h;
+        let s = state.s[i] + (twist.s_dot + g * (0.5 * h)) * h;
+        let s_dot = twist.s_dot + g * h;
         let (turn, omega) = flight::fly(&bodies.spinner(i), &twist.omega, method.flight, h);
-        state.rot[i] = flight::unit(&(turn * state.rot[i].into_inner()));
-        state.omega[i] = omega;
-        let finite = state.s[i].iter().chain(&state.s_dot[i]).chain(&omega).all(|x| x.is_finite());
-        if !finite || !state.rot[i].coords.iter().all(|x| x.is_finite()) {
+        let rot = flight::unit(&(turn * state.rot[i].into_inner()));
+        // The sum is finite only where every number is.
+        let sum = s + s_dot + omega;
+        if !(sum.x + sum.y + sum.z + rot.w).is_finite() {
             return Err(StepError::NotFinite { body: i, t: t_next });
         }
+        (state.s[i], state.s_dot[i], state.rot[i], state.omega[i]) = (s, s_dot, rot, omega);
     }
     state.t = t_next;
     update_coordinates(model, state);
@@ -234,17 +286,18 @@ fn end_kick(
     const FINE_ROUNDS: u32 = 20;
     let solver = method.solver.solver();
     set_slack(model, method, state, scratch);
+    scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
     let mut corrections = 0;
     if !scratch.loads.velocity_dependent {
         half_kick(model, state, scratch, h)?;
         if correct {
-            corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+            corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
         }
         return Ok(corrections);
     }
     // The start of the repetition: velocities corrected without a kick.
-    corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+    corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();
     let (mut change, mut body) = (0.0, 0);
     for round in 0..MAX_ROUNDS {
@@ -252,14 +305,18 @@ fn end_kick(
         flatten(&bodies.twists, &mut scratch.flat_twists);
         scratch.rounds.before(&scratch.flat_twists);
         scratch.previous_twists.copy_from_slice(&bodies.twists);
-        evaluate_loads(model, bodies, state.t, &state.coordinate, loads, work)?;
+        evaluate_loads(model, bodies, state, loads, work)?;
         bodies.twists.copy_from_slice(&bodies.twists_before);
         kick(bodies, loads, 0.5 * h);
-        for (i, block) in rows.blocks.iter().enumerate() {
-            let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
-            rows.apply(i, p, bodies);
+        if scratch.balls.is_some() {
+            rows.velocity_impulse.fill(0.0);
+        } else {
+            for (i, block) in rows.blocks.iter().enumerate() {
+                let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
+                rows.apply(i, p, bodies);
+            }
         }
-        corrections += solver.correct_velocities(model, method, state.t, scratch)?;
+        corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
         let twists = &mut scratch.bodies.twists;
         (change, body) = largest_change(twists, &scratch.previous_twists);
         let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
@@ -303,15 +360,20 @@ fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
 
 /// Books the impulses of an instant: force elements, prescribed motions, joint reactions.
 ///
-/// A rope that becomes taut takes energy, as any impact without rebound. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
+/// A rope that becomes taut takes energy, as any impact without rebound; so does friction. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
 fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
     let Scratch { bodies, rows, loads, joint_impulses, saved, .. } = scratch;
     book(bodies, loads, 0.5 * h, report);
+    if rows.any_bounded {
+        report.dissipation += rows.friction_loss(bodies, end);
+    }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
-    if rows.any_one_sided {
+    if rows.any_bounded {
         report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
     }
-    report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
+    if rows.rheonomic {
+        report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
+    }
     add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
 }
 
@@ -320,7 +382,7 @@ fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) ->
     let mut loss = 0.0;
     for (i, block) in rows.blocks.iter().enumerate() {
         let row = block.first_row;
-        if block.one_sided && before[row] == 0.0 && impulse[row] != 0.0 {
+        if block.bound == Bound::Rope && before[row] == 0.0 && impulse[row] != 0.0 {
             let (mut e_before, mut e_after) = ([0.0], [0.0]);
             rows.error_rate(i, &bodies.twists_before, &mut e_before);
             rows.error_rate(i, &bodies.twists, &mut e_after);
@@ -330,8 +392,8 @@ fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) ->
     loss
 }
 
-/// Adds, for each joint, impulse and angular impulse about its point on body b.
-fn add_joint_impulses(
+/// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops and friction.
+pub(crate) fn add_joint_impulses(
     model: &Model,
     bodies: &Bodies,
     rows: &Rows,
@@ -339,10 +401,11 @@ fn add_joint_impulses(
     joint_impulses: &mut [Wrench],
 ) {
     for (block, row) in rows.blocks.iter().zip(&model.rows) {
-        let RowKind::Joint(id) = row.kind else { continue };
+        let Some(id) = row.joint() else { continue };
         let p = &impulse[block.first_row..][..block.n_rows];
         let sum = &mut joint_impulses[id.index()];
-        if let Shape::Ball(_) = block.shape {
+        let joint = &model.joints[id.index()];
+        if let JointKind::Ball(_) = joint.kind {
             sum.force += Vec3::new(p[0], p[1], p[2]);
             continue;
         }
@@ -352,7 +415,6 @@ fn add_joint_impulses(
             force += Vec3::new(jac[0], jac[1], jac[2]) * *p;
             torque += Vec3::new(jac[3], jac[4], jac[5]) * *p;
         }
-        let joint = &model.joints[id.index()];
         let [a, b] = joint.bodies.map(|b| &bodies.poses[b.index()]);
         let point = joint.kind.equations().force_point(a, b);
         sum.force += force;
@@ -383,24 +445,27 @@ pub(crate) fn update_coordinates(model: &Model, state: &mut State) {
     }
 }
 
-/// Kinetic and potential energy, J.
+/// Kinetic and potential energy, J; `scratch` has the poses of the state.
 pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
     use gelenk_model::force::ForceContext;
-    let Scratch { bodies, rows, loads, work, .. } = scratch;
-    let kinetic = model.kinetic_energy(state);
-    let mut potential = 0.0;
-    for (body, s) in model.bodies.iter().zip(&state.s) {
-        if !body.fixed {
-            potential -= body.mass * model.gravity.dot(s);
+    let Scratch { bodies, loads, work, .. } = scratch;
+    let (mut kinetic, mut potential) = (0.0, 0.0);
+    for i in 0..bodies.fixed.len() {
+        if bodies.fixed[i] {
+            continue;
         }
+        let omega_body = bodies.poses[i].rot.tr_mul(&state.omega[i]);
+        let spin = bodies.inertia[i].component_mul(&omega_body).dot(&omega_body);
+        kinetic += 0.5 * (bodies.mass[i] * state.s_dot[i].norm_squared() + spin);
+        potential -= bodies.mass[i] * bodies.gravity[i].dot(&state.s[i]);
     }
     if !model.forces.is_empty() {
-        rows.ready &= !bodies.read_state(state);
+        state.write_twists(&mut bodies.twists);
         let (poses, twists) = (&bodies.poses, &bodies.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
         model.signals.evaluate(model, &at, work, &mut loads.signals);
         let context = ForceContext { model, at, signals: &loads.signals };
-        for force in &model.forces {
+        for force in model.forces.iter().filter(|f| f.kind.is_active(&state.active)) {
             potential += force.kind.law().potential_energy(&context);
         }
     }

@@ -100,3 +100,43 @@ fn mass_ratio_of_a_million() {
     }
     assert!(simulation.sample().worst_gaps.iter().all(|&gap| gap <= 1e-10));
 }
+
+/// A door at rest on two equal hinges: ten rows where five would do. Each hinge carries half of the weight, and the couple that holds
+/// the door's overhang is the same whichever of them is called first.
+#[test]
+fn redundant_hinges_share_the_load() {
+    let mass = 10.0;
+    let model = |heights: [f64; 2]| {
+        let mut builder = Builder::new("door");
+        let inertia = gelenk_model::math::Mat3::from_diagonal(&Vec3::new(3.0, 4.0, 1.0));
+        let def = gelenk_model::BodyDef::new("door", mass, inertia).at(Vec3::new(0.5, 0.0, 0.0));
+        let door = builder.body(&def);
+        for (name, height) in ["one", "two"].iter().zip(heights) {
+            let point = Vec3::new(0.0, 0.0, height);
+            hinge(&mut builder, name, BodyId::WORLD, door, point, Vec3::z());
+        }
+        builder.finish()
+    };
+    let forces = [[0.6, -0.6], [-0.6, 0.6]].map(|heights| {
+        let settings = RunSettings { solver: "direct".to_owned(), ..settings(0.01, 1e-10) };
+        let model = model(heights);
+        let mut simulation = Simulation::new(&model, &settings).expect("starts");
+        for _ in 0..3 {
+            simulation.step().expect("steps");
+        }
+        assert!(simulation.state().omega[1].norm() < 1e-12, "it stays at rest");
+        let [one, two] = simulation.reactions() else { panic!("two joints") };
+        let weight = mass * 9.81;
+        for reaction in [one, two] {
+            assert!((reaction.force.z - weight / 2.0).abs() < 1e-5 * weight, "{reaction:?}");
+        }
+        // Moments about the origin hold the weight at x = 0.5.
+        let moment =
+            one.torque.y + two.torque.y + heights[0] * one.force.x + heights[1] * two.force.x;
+        assert!((moment.abs() - 0.5 * weight).abs() < 1e-6 * weight, "{moment}");
+        (one.force, two.force, one.torque, two.torque)
+    });
+    let [(one, two, torque_one, torque_two), (two_other, one_other, ..)] = forces;
+    assert!((one - one_other).norm() < 1e-4 && (two - two_other).norm() < 1e-4, "{forces:?}");
+    assert!((torque_one - torque_two).norm() < 1e-4, "{torque_one} {torque_two}");
+}

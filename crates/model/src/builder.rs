@@ -3,17 +3,18 @@
 use gelenk_expr::Pool;
 
 use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
+use crate::bound::add_bound_rows;
 use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
 use crate::joint::{
     CoordinateKind, Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES,
 };
-use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
+use crate::math::{Mat3, Quat, Vec3};
 use crate::model::{Marker, Model, Parameter};
 use crate::rows::{CoordinateTie, RowBlock, RowKind, unwrap_angle};
 use crate::settings::RunSettings;
 use crate::signal::{BodyVector, Signals};
-use crate::state::{Pose, State};
+use crate::state::State;
 use crate::{equation::Equation, shape::Shape};
 
 /// A body as its user describes it, in the file frame.
@@ -95,6 +96,8 @@ impl Builder {
             omega: vec![Vec3::zeros()],
             impulse: Vec::new(),
             coordinate: Vec::new(),
+            held: Vec::new(),
+            active: Vec::new(),
         };
         let model = Model {
             name: name.to_owned(),
@@ -286,9 +289,7 @@ impl Builder {
 
     /// The joint frames that meet at the world point `point` with axis `axis` (any length but zero) at the start.
     pub fn joint_frames(&self, bodies: [BodyId; 2], point: &Vec3, axis: &Vec3) -> [JointFrame; 2] {
-        let n = axis.normalize();
-        let (x, y) = perpendicular_frame(&n);
-        self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, y, n]))
+        self.model.start.joint_frames(bodies, point, axis)
     }
 
     /// The same with z along `axis` and x along `axis2`, which must be at a right angle (to 1e-6 rad): the two axes of a
@@ -312,14 +313,11 @@ impl Builder {
             ));
         }
         let x = (x - n * cosine).normalize();
-        Ok(self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, n.cross(&x), n])))
-    }
-
-    fn frames_with_axes(&self, bodies: [BodyId; 2], point: &Vec3, axes: &Mat3) -> [JointFrame; 2] {
-        bodies.map(|id| {
-            let pose: Pose = self.model.start.pose(id);
-            JointFrame { origin: self.local_point(id, point), axes: pose.rot.transpose() * axes }
-        })
+        Ok(self.model.start.frames_with_axes(
+            bodies,
+            point,
+            &Mat3::from_columns(&[x, n.cross(&x), n]),
+        ))
     }
 
     /// Adds a joint.
@@ -330,25 +328,7 @@ impl Builder {
         kind: JointKind,
         tolerance: Option<f64>,
     ) -> JointId {
-        let id = JointId(u32::try_from(self.model.joints.len()).expect("fewer than 2³² joints"));
-        let first_coordinate = self.model.n_coordinates();
-        let equations = kind.equations();
-        let n_rows = equations.n_rows();
-        let mut q = [0.0; MAX_COORDINATES];
-        let [a, b] = bodies.map(|id| self.model.start.pose(id));
-        equations.coordinate(&a, &b, &mut q);
-        let n_coordinates = equations.coordinates().len();
-        self.model.start.coordinate.extend_from_slice(&q[..n_coordinates]);
-        self.model.joints.push(Joint {
-            name: name.to_owned(),
-            bodies,
-            kind,
-            tolerance,
-            first_coordinate,
-            properties: JointProperties::default(),
-        });
-        self.rows(name, RowKind::Joint(id), bodies.to_vec(), n_rows, tolerance);
-        id
+        add_joint(&mut self.model, name, bodies, kind, tolerance)
     }
 
     /// Sets end stops, friction and strength of a joint.
@@ -393,16 +373,7 @@ impl Builder {
         n_rows: usize,
         tolerance: Option<f64>,
     ) {
-        let first_row = self.model.n_rows();
-        self.model.start.impulse.resize(first_row + n_rows, 0.0);
-        self.model.rows.push(RowBlock {
-            name: name.to_owned(),
-            kind,
-            bodies,
-            first_row,
-            n_rows,
-            tolerance,
-        });
+        add_rows(&mut self.model, name, kind, bodies, n_rows, tolerance);
     }
 
     /// Adds a force element.
@@ -423,10 +394,77 @@ impl Builder {
         self.model.signals = signals;
     }
 
-    /// The finished model.
-    pub fn finish(self) -> Model {
+    /// The finished model: end stops and friction get their rows.
+    pub fn finish(mut self) -> Model {
+        let n = u32::try_from(self.model.joints.len()).expect("fewer than 2³² joints");
+        for i in 0..n {
+            add_bound_rows(&mut self.model, JointId(i));
+        }
         self.model
     }
+}
+
+impl Model {
+    /// Adds a joint with its stops and friction to a finished model, at the poses of its start. Its rows come last.
+    ///
+    /// For models that run see `Simulation::add_joint` of the impulse engine, which checks that it is closed.
+    pub fn add_joint(
+        &mut self,
+        name: &str,
+        bodies: [BodyId; 2],
+        kind: JointKind,
+        tolerance: Option<f64>,
+        properties: JointProperties,
+    ) -> JointId {
+        let id = add_joint(self, name, bodies, kind, tolerance);
+        self.joints[id.index()].properties = properties;
+        add_bound_rows(self, id);
+        id
+    }
+}
+
+/// A joint and its rows.
+fn add_joint(
+    model: &mut Model,
+    name: &str,
+    bodies: [BodyId; 2],
+    kind: JointKind,
+    tolerance: Option<f64>,
+) -> JointId {
+    let id = JointId(u32::try_from(model.joints.len()).expect("fewer than 2³² joints"));
+    let first_coordinate = model.n_coordinates();
+    let equations = kind.equations();
+    let n_rows = equations.n_rows();
+    let mut q = [0.0; MAX_COORDINATES];
+    let [a, b] = bodies.map(|id| model.start.pose(id));
+    equations.coordinate(&a, &b, &mut q);
+    let n_coordinates = equations.coordinates().len();
+    model.start.coordinate.extend_from_slice(&q[..n_coordinates]);
+    model.start.active.push(true);
+    model.joints.push(Joint {
+        name: name.to_owned(),
+        bodies,
+        kind,
+        tolerance,
+        first_coordinate,
+        properties: JointProperties::default(),
+    });
+    add_rows(model, name, RowKind::Joint(id), bodies.to_vec(), n_rows, tolerance);
+    id
+}
+
+/// A row block at the end of all.
+pub(crate) fn add_rows(
+    model: &mut Model,
+    name: &str,
+    kind: RowKind,
+    bodies: Vec<BodyId>,
+    n_rows: usize,
+    tolerance: Option<f64>,
+) {
+    let first_row = model.n_rows();
+    model.start.impulse.resize(first_row + n_rows, 0.0);
+    model.rows.push(RowBlock { name: name.to_owned(), kind, bodies, first_row, n_rows, tolerance });
 }
 
 /// Principal moments and the rotation whose columns are the principal axes.

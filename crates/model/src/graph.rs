@@ -57,7 +57,7 @@ impl Graph {
         let mut idle_blocks = Vec::new();
         for (k, block) in model.rows.iter().enumerate() {
             let mut free = block.bodies.iter().map(|b| b.index()).filter(|&b| is_free(b));
-            match (free.next(), block.n_rows) {
+            match (free.next(), conditions(block)) {
                 (_, 0) => {}
                 (None, _) => idle_blocks.push(k),
                 (Some(first), _) => free.for_each(|other| _ = together.join(first, other)),
@@ -80,7 +80,7 @@ impl Graph {
         let mut joined = Sets::new(n_bodies);
         for (k, block) in model.rows.iter().enumerate() {
             let component = block.bodies.iter().find_map(|b| component_of[b.index()]);
-            let (Some(c), true) = (component, block.n_rows > 0) else { continue };
+            let (Some(c), true) = (component, conditions(block) > 0) else { continue };
             let component = &mut components[c];
             component.blocks.push(k);
             let nodes = nodes_of(model, block);
@@ -92,6 +92,11 @@ impl Graph {
         }
         Graph { components, clusters: clusters(model), idle_blocks, component_of }
     }
+}
+
+/// Rows of a block that take degrees of freedom: none of end stops and friction.
+fn conditions(block: &RowBlock) -> usize {
+    if block.is_bound() { 0 } else { block.n_rows }
 }
 
 /// The distinct nodes of a block, in its order. A block with one free body holds it to space: the world is added.
@@ -117,7 +122,7 @@ fn clusters(model: &Model) -> Vec<Cluster> {
     let n = n_bodies + model.rows.len();
     let mut neighbours: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (k, block) in model.rows.iter().enumerate() {
-        if block.n_rows == 0 || matches!(block.kind, RowKind::Tie(_)) {
+        if conditions(block) == 0 || matches!(block.kind, RowKind::Tie(_)) {
             continue;
         }
         for node in nodes_of(model, block) {

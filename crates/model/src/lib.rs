@@ -2,6 +2,7 @@
 
 pub mod assemble;
 pub mod body;
+pub mod bound;
 pub mod builder;
 pub mod check;
 pub mod contact;
@@ -30,7 +31,7 @@ pub mod state;
 pub use assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 pub use body::{Body, BodyId, BodyKind};
 pub use builder::{BodyDef, Builder};
-pub use check::{CheckOptions, CheckReport, check};
+pub use check::{CheckOptions, CheckReport, check, check_state};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;

@@ -25,7 +25,8 @@ pub struct Model {
     pub bodies: Vec<Body>,
     /// Joints.
     pub joints: Vec<Joint>,
-    /// All conditions on the motion: joints first, in their order, then ties and equations.
+    /// All conditions on the motion: joints first, in their order, then ties and equations, then end stops and dry
+    /// friction; after these what has been added to a running model.
     pub rows: Vec<RowBlock>,
     /// Force elements.
     pub forces: Vec<Force>,
@@ -111,7 +112,7 @@ impl Model {
         let mut inputs = self.signals.inputs.len();
         for block in &self.rows {
             match &block.kind {
-                RowKind::Joint(_) => {}
+                RowKind::Joint(_) | RowKind::Stop(_) | RowKind::Friction(_) => {}
                 RowKind::Tie(tie) => {
                     if let TimeFunction::Tape(tape) = &tie.target {
                         registers = registers.max(tape.n_registers());

@@ -1,10 +1,11 @@
 //! Rows: every condition on the motion, in one form that solvers read without knowing joint types.
 //!
 //! A [`RowBlock`] is a joint, a tie between joint coordinates (gear, prescribed motion) or an equation over points
-//! and bodies. All give C, J, ∂C/∂t and γ over the velocities v = [ṡ ω] of the bodies they touch:
+//! and bodies, an end stop or the dry friction of a joint coordinate. All give C, J, ∂C/∂t and γ over the velocities v = [ṡ ω] of the bodies they touch:
 //! Ċ = J v + C_t, C̈ = J v̇ − γ.
 
 use crate::body::BodyId;
+use crate::bound::{Friction, Stop};
 use crate::equation::Equation;
 use crate::joint::{JointId, MAX_COORDINATES, MAX_ROWS, PairRow};
 use crate::model::Model;
@@ -50,6 +51,10 @@ pub enum RowKind {
     Tie(CoordinateTie),
     /// An equation.
     Equation(Equation),
+    /// An end stop.
+    Stop(Stop),
+    /// Dry friction.
+    Friction(Friction),
 }
 
 /// Σ ratio_k q_k = f(t): gears, couplings, prescribed motions.
@@ -71,18 +76,45 @@ impl RowBlock {
             }
             RowKind::Tie(_) => format!("coupling `{}`", self.name),
             RowKind::Equation(_) => format!("constraint `{}`", self.name),
+            RowKind::Stop(_) => format!("end stop `{}`", self.name),
+            RowKind::Friction(_) => format!("friction `{}`", self.name),
         }
     }
 
-    /// Whether the rows are inequalities C ≤ 0 (a rope).
+    /// The joint it belongs to and goes with; `None` for couplings and equations.
+    pub fn joint(&self) -> Option<JointId> {
+        match &self.kind {
+            RowKind::Joint(id) => Some(*id),
+            RowKind::Stop(stop) => Some(stop.joint),
+            RowKind::Friction(friction) => Some(friction.joint),
+            RowKind::Tie(_) | RowKind::Equation(_) => None,
+        }
+    }
+
+    /// Whether it is an end stop or friction: a row that takes no degree of freedom.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.kind, RowKind::Stop(_) | RowKind::Friction(_))
+    }
+
+    /// Whether it holds in a state: its joint, or all joints that a coupling ties, are there.
+    pub fn is_active(&self, active: &[bool]) -> bool {
+        match &self.kind {
+            RowKind::Tie(tie) => tie.terms.iter().all(|(joint, _, _)| active[joint.index()]),
+            RowKind::Equation(_) => true,
+            _ => self.joint().is_none_or(|joint| active[joint.index()]),
+        }
+    }
+
+    /// Whether the rows are inequalities C ≤ 0 (a rope, an end stop).
     pub fn one_sided(&self, model: &Model) -> bool {
         match &self.kind {
             RowKind::Joint(id) => model.joints[id.index()].kind.equations().one_sided(),
-            RowKind::Tie(_) | RowKind::Equation(_) => false,
+            RowKind::Stop(_) => true,
+            RowKind::Tie(_) | RowKind::Equation(_) | RowKind::Friction(_) => false,
         }
     }
 
-    /// C, m or rad. (n_rows)
+    /// C, m or rad. For friction: q, of which the place that holds is to be taken away. (n_rows)
     pub fn error(&self, model: &Model, at: &Instant<'_>, work: &mut Work, c: &mut [f64]) {
         match &self.kind {
             RowKind::Joint(id) => {
@@ -99,6 +131,10 @@ impl RowBlock {
                 c[0] = sum - tie.target.value(at.t, work)[0];
             }
             RowKind::Equation(equation) => c[0] = equation.error(at, work),
+            RowKind::Stop(stop) => {
+                c[0] = stop.error(model.joint_coordinate(stop.joint, stop.which, at));
+            }
+            RowKind::Friction(row) => c[0] = model.joint_coordinate(row.joint, row.which, at),
         }
     }
 
@@ -124,13 +160,21 @@ impl RowBlock {
                 }
             }
             RowKind::Equation(equation) => equation.jacobian(at, work, &self.bodies, jac),
+            RowKind::Stop(stop) => {
+                let row = model.joint_coordinate_row(stop.joint, stop.which, at);
+                jac.copy_from_slice(&row.map(|w| stop.side.sign() * w));
+            }
+            RowKind::Friction(friction) => {
+                let row = model.joint_coordinate_row(friction.joint, friction.which, at);
+                jac.copy_from_slice(&row);
+            }
         }
     }
 
     /// ∂C/∂t. (n_rows)
     pub fn time_rate(&self, at: &Instant<'_>, work: &mut Work, c_t: &mut [f64]) {
         match &self.kind {
-            RowKind::Joint(_) => c_t.fill(0.0),
+            RowKind::Joint(_) | RowKind::Stop(_) | RowKind::Friction(_) => c_t.fill(0.0),
             RowKind::Tie(tie) => c_t[0] = -tie.target.value(at.t, work)[1],
             RowKind::Equation(equation) => c_t[0] = equation.time_rate(at, work),
         }
@@ -154,6 +198,13 @@ impl RowBlock {
                 gamma[0] = sum;
             }
             RowKind::Equation(equation) => gamma[0] = equation.gamma(at, work),
+            RowKind::Stop(stop) => {
+                let bend = model.joint_coordinate_gamma(stop.joint, stop.which, at);
+                gamma[0] = stop.side.sign() * bend;
+            }
+            RowKind::Friction(friction) => {
+                gamma[0] = model.joint_coordinate_gamma(friction.joint, friction.which, at);
+            }
         }
     }
 

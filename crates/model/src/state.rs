@@ -1,7 +1,8 @@
 //! Everything that changes as time passes.
 
 use crate::body::BodyId;
-use crate::math::{Mat3, Quat, Vec3};
+use crate::joint::JointFrame;
+use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
 
 /// Everything that changes as time passes; a clone is a checkpoint.
 #[derive(Debug, PartialEq)]
@@ -20,6 +21,12 @@ pub struct State {
     pub impulse: Vec<f64>,
     /// Joint coordinates with their full turns (unwrapped), rad or m. (n_coordinates)
     pub coordinate: Vec<f64>,
+    /// Where dry friction holds: the value at which its coordinate came to rest, which follows the coordinate while that
+    /// slips, rad or m. (friction rows)
+    pub held: Vec<f64>,
+    /// Whether a joint is there: not broken and not removed. Its rows, stops, friction, drives and couplings go with it.
+    /// (n_joints)
+    pub active: Vec<bool>,
 }
 
 impl Clone for State {
@@ -32,12 +39,14 @@ impl Clone for State {
             omega: self.omega.clone(),
             impulse: self.impulse.clone(),
             coordinate: self.coordinate.clone(),
+            held: self.held.clone(),
+            active: self.active.clone(),
         }
     }
 
     /// Copies into memory that is there already; allocates nothing between states of one model.
     fn clone_from(&mut self, source: &Self) {
-        let State { t, s, s_dot, rot, omega, impulse, coordinate } = self;
+        let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active } = self;
         *t = source.t;
         s.clone_from(&source.s);
         s_dot.clone_from(&source.s_dot);
@@ -45,6 +54,8 @@ impl Clone for State {
         omega.clone_from(&source.omega);
         impulse.clone_from(&source.impulse);
         coordinate.clone_from(&source.coordinate);
+        held.clone_from(&source.held);
+        active.clone_from(&source.active);
     }
 }
 
@@ -102,6 +113,27 @@ impl Wrench {
 }
 
 impl State {
+    /// The joint frames that meet at the world point `point` with axis `axis` (any length but zero) in this state.
+    pub fn joint_frames(&self, bodies: [BodyId; 2], point: &Vec3, axis: &Vec3) -> [JointFrame; 2] {
+        let n = axis.normalize();
+        let (x, y) = perpendicular_frame(&n);
+        self.frames_with_axes(bodies, point, &Mat3::from_columns(&[x, y, n]))
+    }
+
+    /// The same with all axes given as columns.
+    pub(crate) fn frames_with_axes(
+        &self,
+        bodies: [BodyId; 2],
+        point: &Vec3,
+        axes: &Mat3,
+    ) -> [JointFrame; 2] {
+        bodies.map(|id| {
+            let pose = self.pose(id);
+            let to_body = pose.rot.transpose();
+            JointFrame { origin: to_body * (point - pose.s), axes: to_body * axes }
+        })
+    }
+
     /// The pose of a body.
     pub fn pose(&self, id: BodyId) -> Pose {
         let i = id.index();

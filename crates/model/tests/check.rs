@@ -585,4 +585,49 @@ proptest! {
             prop_assert!(row.always);
         }
     }
+
+    /// n points with all distances: rank 3n − 6 in space, 2n − 3 in a plane, n − 1 on a line, and without the rows named
+    /// the rest is regular.
+    #[test]
+    fn clusters_with_all_distances_have_a_largest_removable_set(
+        n in 4_usize..9, flat in 0_usize..3, seed in 0_u64..1_000_000
+    ) {
+        let mut number = numbers(seed);
+        let mut places = Vec::new();
+        while places.len() < n {
+            let p = v(number(), number(), number());
+            let axes = [v(0.6, 0.0, 0.8), v(0.0, 1.0, 0.0), v(-0.8, 0.0, 0.6)];
+            let p = (0..3 - flat).map(|k| axes[k] * p[k]).sum::<Vec3>();
+            if places.iter().all(|q: &Vec3| (p - q).norm() > 0.1) {
+                places.push(p);
+            }
+        }
+        let build = |keep: &dyn Fn(&str) -> bool| {
+            let mut builder = Builder::new("cluster");
+            let add = |(k, p): (usize, &Vec3)| {
+                let mass = 1.0 + k as f64;
+                builder.point(&format!("p{k}"), mass, *p, Vec3::zeros(), false)
+            };
+            let points: Vec<_> = places.iter().enumerate().map(add).collect();
+            for j in 0..n {
+                for i in 0..j {
+                    let name = format!("d{i}-{j}");
+                    let length = (places[j] - places[i]).norm();
+                    if keep(&name) {
+                        distance(&mut builder, &name, [points[i], points[j]], [Vec3::zeros(); 2], length);
+                    }
+                }
+            }
+            builder.finish()
+        };
+        let report = report(&build(&|_| true));
+        // Clusters that are nearly of a lower kind are in doubt, and are said to be.
+        prop_assume!(report.smallest_pivot > 1e-6);
+        let rank = [3 * n - 6, 2 * n - 3, n - 1][flat];
+        prop_assert_eq!(counts(&report), [3 * n - rank, 3 * n, n * (n - 1) / 2, rank]);
+        let removed = elements(&report.redundant);
+        prop_assert_eq!(removed.len(), n * (n - 1) / 2 - rank);
+        let rest = self::report(&build(&|name| !removed.contains(&name)));
+        prop_assert_eq!(counts(&rest), [3 * n - rank, 3 * n, rank, rank]);
+    }
 }

@@ -95,6 +95,8 @@ fn to_json(model: &Model, report: &CheckReport, errors: &[String], warnings: &[S
         "coordinates": report.coordinates,
         "constraints": report.constraints,
         "rank": report.rank,
+        "rank_tolerance": CheckOptions::default().rank_tolerance,
+        "smallest_pivot": report.smallest_pivot,
         "redundant": rows(&report.redundant),
         "nearly_redundant": rows(&report.nearly_redundant),
         "loops": report.loops,
@@ -115,7 +117,9 @@ fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckA
     };
     table.row(line(report.coordinates, "velocity of a free body", "velocities of free bodies"));
     table.row(line(report.constraints, "condition", "conditions"));
-    table.row(line(report.rank, "of them independent (rank)", "of them independent (rank)"));
+    let tolerance = sig(CheckOptions::default().rank_tolerance, 1);
+    let rank = format!("of them independent (rank; pivots up to {tolerance} count as zero)");
+    table.row(line(report.rank, &rank, &rank));
     let freedom = report.degrees_of_freedom;
     table.styled(BOLD, line(freedom, "degree of freedom", "degrees of freedom"));
     table.row(line(report.loops, "loop", "loops"));
@@ -125,8 +129,8 @@ fn to_text(model: &Model, report: &CheckReport, errors: &[String], args: &CheckA
     redundant(&mut out, "Redundant", &report.redundant);
     redundant(&mut out, "Nearly redundant", &report.nearly_redundant);
     if !report.redundant.is_empty() {
-        let note = "Redundant conditions are no fault: the motion is the same, but the forces of the joints involved \
-                    can be shared among them in many ways, and results show one of them.";
+        let note = "Redundant conditions are no fault: the motion is the same. The forces of the joints involved could be \
+                    shared among them in many ways; the direct solver gives the share of least norm.";
         let _ = write!(out, "{DIM}{}{DIM:#}", wrap(note, 2, width()));
     }
     // The redundant rows are listed above.

@@ -1,13 +1,17 @@
 //! One file a command: each turns its arguments into an answer.
 
 mod assemble;
+mod bench;
 mod check;
 mod completions;
 mod converge;
+mod drift;
 mod export;
 mod models;
+mod points;
 mod run;
 mod schema;
+mod tables;
 mod verify;
 
 use crate::Manner;
@@ -22,6 +26,10 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
+        Command::Drift(args) => drift::run(args, manner),
+        Command::Points(args) => points::run(args, manner),
+        Command::Tables(args) => tables::run(args, manner),
+        Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),
         Command::Schema => schema::run(),

@@ -17,6 +17,8 @@
 //!   repeated double torque = 10;           // about the joint's point, world, N m: x y z a joint
 //!   repeated double worst_gap = 11;        // largest so far, m or rad: one a row block
 //!   Ledger ledger = 12;
+//!   repeated double held = 13;             // where dry friction holds, rad or m: one a friction row
+//!   repeated double open = 14;             // joints that are broken or removed, by index
 //! }
 //!
 //! message Ledger {                         // J
@@ -91,7 +93,7 @@ pub(crate) struct Lengths {
 }
 
 /// What the fields are, by number from 1.
-pub(crate) const FIELD_NAMES: [&str; 12] = [
+pub(crate) const FIELD_NAMES: [&str; 14] = [
     "time",
     "step",
     "position",
@@ -104,6 +106,8 @@ pub(crate) const FIELD_NAMES: [&str; 12] = [
     "torque",
     "worst_gap",
     "ledger",
+    "held",
+    "open",
 ];
 
 const LEDGER_NAMES: [&str; 7] =
@@ -111,7 +115,7 @@ const LEDGER_NAMES: [&str; 7] =
 
 /// The message of a sample.
 pub(crate) fn encode(sample: &Sample<'_>) -> Vec<u8> {
-    let State { t, s, s_dot, rot, omega, impulse, coordinate } = sample.state;
+    let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active } = sample.state;
     let reactions = sample.reactions;
     let doubles = 13 * s.len() + impulse.len() + coordinate.len() + 6 * reactions.len();
     let mut out =
@@ -136,6 +140,9 @@ pub(crate) fn encode(sample: &Sample<'_>) -> Vec<u8> {
     );
     out.packed(11, sample.worst_gaps.len(), sample.worst_gaps.iter().copied());
     out.field(12, &encode_ledger(&sample.ledger));
+    out.packed(13, held.len(), held.iter().copied());
+    let open = || active.iter().enumerate().filter(|(_, active)| !**active);
+    out.packed(14, open().count(), open().map(|(i, _)| i as f64));
     out.bytes
 }
 
@@ -161,6 +168,8 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
     let mut step = None;
     let mut lists: [Option<Vec<f64>>; 9] = Default::default();
     let mut ledger = None;
+    // Recordings of before had neither.
+    let (mut held, mut open) = (Vec::new(), Vec::new());
     for field in Decoder::new(bytes) {
         match field? {
             (1, Value::Double(value)) => time = Some(value),
@@ -169,8 +178,10 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
                 *lists.get_mut(field as usize - 3)? = Some(doubles(bytes)?);
             }
             (12, Value::Bytes(bytes)) => ledger = Some(decode_ledger(bytes)?),
+            (13, Value::Bytes(bytes)) => held = doubles(bytes)?,
+            (14, Value::Bytes(bytes)) => open = doubles(bytes)?,
             // A later version of the format may add fields.
-            (13.., _) => {}
+            (15.., _) => {}
             _ => return None,
         }
     }
@@ -181,6 +192,12 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
         .zip(force.into_iter().zip(torque))
         .map(|(i, (force, torque))| Reaction { joint: JointId(i), force, torque })
         .collect();
+    let mut active = vec![true; joints];
+    for index in open {
+        // A number that is no index is no sample of ours.
+        let i = (0..joints).find(|i| *i as f64 == index)?;
+        active[i] = false;
+    }
     Some(RecordedSample {
         step: step?,
         state: State {
@@ -191,6 +208,8 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
             omega: to_vectors(&omega?, bodies)?,
             impulse: impulse.filter(|list| list.len() == rows)?,
             coordinate: coordinate.filter(|list| list.len() == coordinates)?,
+            held,
+            active,
         },
         reactions,
         ledger: ledger?,

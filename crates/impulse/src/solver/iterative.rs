@@ -3,11 +3,14 @@
 
 use gelenk_model::Model;
 use gelenk_model::math::Vec3;
+use gelenk_model::signal::Work;
 
 use super::{Anderson, Solver, norm};
+use crate::balls::Balls;
+use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::method::Method;
-use crate::rows::{Look, Rows, Shape};
+use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 use crate::small;
 
@@ -22,7 +25,8 @@ use crate::small;
 /// After [`PLAIN_SWEEPS`] sweeps without an end the convergence is slow and [`Anderson`] acceleration helps; every joint
 /// is then corrected in every sweep.
 ///
-/// One-sided rows (ropes) are corrected where C > 0, and give back what is too much of their impulse p ≤ 0.
+/// Bounded rows (ropes, end stops, friction) get what their bounds lower ≤ p ≤ upper let them have, and give back what is
+/// too much: p ← clamp(p − K⁻¹ e). Blocks that are inactive are left out.
 ///
 /// The paper gives up (and halves h) when the error of any joint grows. In loops errors of single joints do grow while the
 /// sweep converges, so our rule looks at the worst error relative to its tolerance: the sweep goes on while its
@@ -42,154 +46,275 @@ impl Solver for Iterative {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        let Scratch { bodies, rows, work, anderson, .. } = scratch;
-        // Below this the gap is rounding of the positions.
-        let extent = bodies.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max);
-        let floor = 8.0 * f64::EPSILON * extent;
-        let h_inv = 1.0 / look.h;
-        let mut c = [0.0; small::MAX];
-        let correct = |i: usize, rows: &mut Rows, bodies: &mut Bodies, sweep: &mut Sweep| {
-            let block = &rows.blocks[i];
-            let tolerance = block.tolerance.unwrap_or(method.tolerance).max(floor);
-            let (row, n) = (block.first_row, block.n_rows);
-            if let Shape::Ball(ball) = block.shape {
-                let ball = &rows.balls[ball];
-                let error = ball.error_ahead(bodies, look.flight, look.h);
-                let gap = error.norm();
-                rows.gap[i] = gap;
-                if sweep.wants(i, gap, tolerance) {
-                    let target = &rows.target[row..row + 3];
-                    let part = sweep.part(gap, tolerance);
-                    let error = error - Vec3::new(target[0], target[1], target[2]);
-                    let p = ball.k_inv * (error * (-h_inv * part));
-                    ball.apply(&p, bodies);
-                    for k in 0..3 {
-                        rows.impulse[row + k] += p[k];
-                    }
-                }
-            } else {
-                let c = &mut c[..n];
-                rows.error_ahead(i, model, bodies, look, work, c);
-                if block.one_sided {
-                    rows.gap[i] = c[0].max(0.0);
-                    let e = (c[0] - rows.target[row].max(0.0)) * h_inv;
-                    let p = one_sided(rows.k_inv[block.k], e, rows.impulse[row]);
-                    // A rope that is too long counts with its gap; one that pulls too much with what it is to give back.
-                    let back = p / (rows.k_inv[block.k] * h_inv).max(f64::MIN_POSITIVE);
-                    let error = if p < 0.0 { rows.gap[i] } else { back };
-                    if sweep.wants(i, error, tolerance) {
-                        rows.apply(i, &[p], bodies);
-                        rows.impulse[row] += p;
-                    }
-                    return;
-                }
-                let gap = norm(c);
-                rows.gap[i] = gap;
-                if sweep.wants(i, gap, tolerance) {
-                    let part = sweep.part(gap, tolerance);
-                    for (c, target) in c.iter_mut().zip(&rows.target[row..row + n]) {
-                        *c = (*c - target) * (h_inv * part);
-                    }
-                    let mut p = [0.0; small::MAX];
-                    rows.solve(i, c, &mut p[..n]);
-                    rows.apply(i, &p[..n], bodies);
-                    for k in 0..n {
-                        rows.impulse[row + k] += p[k];
-                    }
-                }
-            }
-        };
-        match sweeps(rows, bodies, anderson, |rows| &mut rows.impulse, correct) {
-            Ok(corrections) => Ok(corrections),
-            Err((block, sweeps)) => {
-                Err(StepError::Positions { block, gap: rows.gap[block], sweeps, t: look.t })
-            }
+        let floor = scratch.bodies.position_floor();
+        if scratch.balls.is_none() {
+            scratch.rows.invert_blocks();
         }
+        let Scratch { bodies, rows, work, anderson, balls, .. } = scratch;
+        let found = if let Some(balls) = balls {
+            balls.begin_sweeps(bodies);
+            let mut system = BallSweep { method, look, floor, bodies, balls, rows };
+            let found = sweeps(&mut system, anderson);
+            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            found
+        } else {
+            sweeps(&mut PositionSweep { model, method, look, floor, bodies, rows, work }, anderson)
+        };
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: scratch.rows.gap[block],
+            sweeps,
+            t: look.t,
+        })
     }
 
     fn correct_velocities(
         &self,
         _model: &Model,
         method: &Method,
-        t: f64,
+        at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        let Scratch { bodies, rows, anderson, .. } = scratch;
-        // Below this the error is rounding of the velocities.
-        let speed = bodies.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max);
-        let tolerance = method.velocity_tolerance.max(32.0 * f64::EPSILON * speed);
-        let correct = |i: usize, rows: &mut Rows, bodies: &mut Bodies, sweep: &mut Sweep| {
-            let block = &rows.blocks[i];
-            let (row, n) = (block.first_row, block.n_rows);
-            if let Shape::Ball(ball) = block.shape {
-                let ball = &rows.balls[ball];
-                let rate = ball.error_rate(bodies);
-                let error = rate.norm();
-                rows.velocity_error[i] = error;
-                if sweep.wants(i, error, tolerance) {
-                    let p: Vec3 = -(ball.k_inv * rate);
-                    ball.apply(&p, bodies);
-                    for k in 0..3 {
-                        rows.velocity_impulse[row + k] += p[k];
-                    }
-                }
-            } else {
-                let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
-                rows.error_rate(i, &bodies.twists, &mut e[..n]);
-                if block.one_sided {
-                    // A slack rope has no say.
-                    if rows.slack[i] {
-                        return;
-                    }
-                    rows.velocity_error[i] = e[0].max(0.0);
-                    let p = one_sided(rows.k_inv[block.k], e[0], rows.velocity_impulse[row]);
-                    let missing = p.abs() / rows.k_inv[block.k].max(f64::MIN_POSITIVE);
-                    if sweep.wants(i, missing, tolerance) {
-                        rows.apply(i, &[p], bodies);
-                        rows.velocity_impulse[row] += p;
-                    }
-                    return;
-                }
-                let error = norm(&e[..n]);
-                rows.velocity_error[i] = error;
-                if sweep.wants(i, error, tolerance) {
-                    rows.solve(i, &e[..n], &mut p[..n]);
-                    rows.apply(i, &p[..n], bodies);
-                    for k in 0..n {
-                        rows.velocity_impulse[row + k] += p[k];
-                    }
-                }
-            }
-        };
-        match sweeps(rows, bodies, anderson, |rows| &mut rows.velocity_impulse, correct) {
-            Ok(corrections) => Ok(corrections),
-            Err((block, sweeps)) => {
-                Err(StepError::Velocities { block, error: rows.velocity_error[block], sweeps, t })
-            }
+        let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+        if scratch.balls.is_none() {
+            scratch.rows.invert_blocks();
         }
+        let Scratch { bodies, rows, anderson, balls, .. } = scratch;
+        let found = if let Some(balls) = balls {
+            balls.begin_sweeps(bodies);
+            let mut system = BallVelocitySweep { tolerance, balls, rows };
+            let found = sweeps(&mut system, anderson);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            found
+        } else {
+            sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson)
+        };
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: scratch.rows.velocity_error[block],
+            sweeps,
+            t: at.t,
+        })
     }
 }
 
-/// Sweeps with `correct` until all blocks are closed and returns the corrections, or the worst block and the sweeps done.
+/// What is swept: positions or velocities, of general rows or of ball joints.
+trait Swept {
+    /// Number of row blocks.
+    fn n_blocks(&self) -> usize;
+    /// Looks at block `i` and corrects it as if it were alone, if `sweep` wants it.
+    fn correct(&mut self, i: usize, sweep: &mut Sweep);
+    /// The impulses so far. (n_rows)
+    fn impulses(&mut self) -> &[f64];
+    /// Adds `delta` to them, as far as one-sided rows allow. (n_rows)
+    fn add(&mut self, delta: &mut [f64]);
+}
+
+/// Position correction of general rows.
+struct PositionSweep<'a> {
+    model: &'a Model,
+    method: &'a Method,
+    look: &'a Look<'a>,
+    floor: f64,
+    bodies: &'a mut Bodies,
+    rows: &'a mut Rows,
+    work: &'a mut Work,
+}
+
+impl Swept for PositionSweep<'_> {
+    fn n_blocks(&self) -> usize {
+        self.rows.blocks.len()
+    }
+
+    fn correct(&mut self, i: usize, sweep: &mut Sweep) {
+        let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
+        if rows.inactive[i] {
+            rows.gap[i] = 0.0;
+            return;
+        }
+        let h_inv = 1.0 / self.look.h;
+        let block = &rows.blocks[i];
+        let tolerance = block.tolerance.unwrap_or(self.method.tolerance).max(self.floor);
+        let (row, n) = (block.first_row, block.n_rows);
+        let mut c = [0.0; small::MAX];
+        let c = &mut c[..n];
+        rows.error_ahead(i, self.model, bodies, self.look, self.work, c);
+        if block.bound != Bound::None {
+            let one_sided = block.bound != Bound::Friction;
+            let (target, allowed) = block.bound.target(rows.target[row], tolerance);
+            rows.gap[i] = if one_sided { c[0].max(0.0) } else { 0.0 };
+            let k_inv = rows.k_inv[block.k];
+            let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
+            let mut missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
+            if one_sided && c[0] > target && p != 0.0 {
+                missing = c[0]; // gaps count from 0, not from the target
+            }
+            if sweep.wants(i, missing, allowed) {
+                rows.apply_bounded(i, p, false, bodies);
+            }
+            return;
+        }
+        let gap = norm(c);
+        rows.gap[i] = gap;
+        if sweep.wants(i, gap, tolerance) {
+            let part = sweep.part(gap, tolerance);
+            for (c, target) in c.iter_mut().zip(&rows.target[row..row + n]) {
+                *c = (*c - target) * (h_inv * part);
+            }
+            let mut p = [0.0; small::MAX];
+            rows.solve(i, c, &mut p[..n]);
+            rows.apply(i, &p[..n], bodies);
+            for k in 0..n {
+                rows.impulse[row + k] += p[k];
+            }
+        }
+    }
+
+    fn impulses(&mut self) -> &[f64] {
+        &self.rows.impulse
+    }
+
+    fn add(&mut self, delta: &mut [f64]) {
+        self.rows.apply_all(delta, false, self.bodies);
+    }
+}
+
+/// Velocity correction of general rows.
+struct VelocitySweep<'a> {
+    tolerance: f64,
+    bodies: &'a mut Bodies,
+    rows: &'a mut Rows,
+}
+
+impl Swept for VelocitySweep<'_> {
+    fn n_blocks(&self) -> usize {
+        self.rows.blocks.len()
+    }
+
+    fn correct(&mut self, i: usize, sweep: &mut Sweep) {
+        let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
+        if rows.inactive[i] {
+            rows.velocity_error[i] = 0.0;
+            return;
+        }
+        let block = &rows.blocks[i];
+        let (row, n) = (block.first_row, block.n_rows);
+        let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        if block.bound != Bound::None {
+            let one_sided = block.bound != Bound::Friction;
+            rows.velocity_error[i] = if one_sided { e[0].max(0.0) } else { 0.0 };
+            let k_inv = rows.k_inv[block.k];
+            let p = rows.bounded(row, k_inv * e[0], rows.velocity_impulse[row]);
+            let missing = p.abs() / k_inv.max(f64::MIN_POSITIVE);
+            if sweep.wants(i, missing, self.tolerance) {
+                rows.apply_bounded(i, p, true, bodies);
+            }
+            return;
+        }
+        let error = norm(&e[..n]);
+        rows.velocity_error[i] = error;
+        if sweep.wants(i, error, self.tolerance) {
+            rows.solve(i, &e[..n], &mut p[..n]);
+            rows.apply(i, &p[..n], bodies);
+            for k in 0..n {
+                rows.velocity_impulse[row + k] += p[k];
+            }
+        }
+    }
+
+    fn impulses(&mut self) -> &[f64] {
+        &self.rows.velocity_impulse
+    }
+
+    fn add(&mut self, delta: &mut [f64]) {
+        self.rows.apply_all(delta, true, self.bodies);
+    }
+}
+
+/// Position correction of ball joints.
+struct BallSweep<'a> {
+    method: &'a Method,
+    look: &'a Look<'a>,
+    floor: f64,
+    bodies: &'a Bodies,
+    balls: &'a mut Balls,
+    /// Targets, and memory for the impulses.
+    rows: &'a mut Rows,
+}
+
+impl Swept for BallSweep<'_> {
+    fn n_blocks(&self) -> usize {
+        self.rows.blocks.len()
+    }
+
+    #[inline(always)]
+    fn correct(&mut self, i: usize, sweep: &mut Sweep) {
+        let block = &self.rows.blocks[i];
+        let tolerance = block.tolerance.unwrap_or(self.method.tolerance).max(self.floor);
+        let c = self.balls.error_ahead(i, self.look, self.bodies);
+        let gap = c.norm();
+        if sweep.wants(i, gap, tolerance) {
+            let target = Vec3::from_column_slice(&self.rows.target[block.first_row..][..3]);
+            let part = sweep.part(gap, tolerance) / self.look.h;
+            self.balls.correct(i, &((c - target) * part));
+        }
+    }
+
+    fn impulses(&mut self) -> &[f64] {
+        self.balls.write_impulses(&mut self.rows.solution);
+        &self.rows.solution
+    }
+
+    fn add(&mut self, delta: &mut [f64]) {
+        self.balls.add(delta);
+    }
+}
+
+/// Velocity correction of ball joints.
+struct BallVelocitySweep<'a> {
+    tolerance: f64,
+    balls: &'a mut Balls,
+    rows: &'a mut Rows,
+}
+
+impl Swept for BallVelocitySweep<'_> {
+    fn n_blocks(&self) -> usize {
+        self.rows.blocks.len()
+    }
+
+    #[inline(always)]
+    fn correct(&mut self, i: usize, sweep: &mut Sweep) {
+        let rate = self.balls.error_rate(i);
+        if sweep.wants(i, rate.norm(), self.tolerance) {
+            self.balls.correct(i, &rate);
+        }
+    }
+
+    fn impulses(&mut self) -> &[f64] {
+        self.balls.write_impulses(&mut self.rows.solution);
+        &self.rows.solution
+    }
+
+    fn add(&mut self, delta: &mut [f64]) {
+        self.balls.add(delta);
+    }
+}
+
+/// Sweeps until all blocks are closed and returns the corrections, or the worst block and the sweeps done.
 #[inline(always)]
-fn sweeps(
-    rows: &mut Rows,
-    bodies: &mut Bodies,
-    anderson: &mut Anderson,
-    impulse: impl Fn(&mut Rows) -> &mut Vec<f64>,
-    mut correct: impl FnMut(usize, &mut Rows, &mut Bodies, &mut Sweep),
-) -> Result<u64, (usize, u64)> {
-    let n_blocks = rows.blocks.len();
+fn sweeps(system: &mut impl Swept, anderson: &mut Anderson) -> Result<u64, (usize, u64)> {
+    let n_blocks = system.n_blocks();
     let mut progress = Progress::new(n_blocks);
     let mut corrections = 0;
     let mut accelerate = false;
     loop {
         let mut sweep = Sweep::new(progress.sweeps == 0 || accelerate, accelerate);
         if accelerate {
-            anderson.before(impulse(rows));
+            anderson.before(system.impulses());
         }
         for i in 0..n_blocks {
-            correct(i, rows, bodies, &mut sweep);
+            system.correct(i, &mut sweep);
         }
         corrections += sweep.corrections;
         if sweep.corrections == 0 {
@@ -199,17 +324,8 @@ fn sweeps(
             return Err((sweep.worst_block, progress.sweeps));
         }
         if accelerate {
-            let delta = anderson.after(impulse(rows));
-            for i in 0..n_blocks {
-                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
-                if rows.blocks[i].one_sided {
-                    delta[row] = delta[row].min(-impulse(rows)[row]);
-                }
-                rows.apply(i, &delta[row..row + n], bodies);
-            }
-            for (p, delta) in impulse(rows).iter_mut().zip(delta) {
-                *p += *delta;
-            }
+            let delta = anderson.after(system.impulses());
+            system.add(delta);
         }
         // All within tolerance while it swept: the next sweep only looks, and goes on if that did not hold.
         let slow = progress.sweeps >= PLAIN_SWEEPS && sweep.worst >= 1.0;
@@ -220,10 +336,12 @@ fn sweeps(
     }
 }
 
-/// The impulse that takes the rate `e` of a one-sided row to e ≤ 0, or gives back of the impulse `p` there is already
-/// what is too much: p stays ≤ 0.
-fn one_sided(k_inv: f64, e: f64, p: f64) -> f64 {
-    (p - k_inv * e).min(0.0) - p
+impl Rows {
+    /// What to add to the impulse `p` of a bounded row that is too large by `excess`, within its bounds.
+    #[inline]
+    fn bounded(&self, row: usize, excess: f64, p: f64) -> f64 {
+        (p - excess).clamp(self.lower[row], self.upper[row]) - p
+    }
 }
 
 /// One sweep.

@@ -5,14 +5,15 @@ mod direct;
 mod iterative;
 
 pub use anderson::Anderson;
-pub use direct::{Direct, Factor};
+pub use direct::{Direct, Factor, Sharing};
+pub(crate) use direct::{eliminate, neighbours};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 
 use gelenk_model::Model;
 
 use crate::error::StepError;
 use crate::method::Method;
-use crate::rows::Look;
+use crate::rows::{At, Look};
 use crate::scratch::Scratch;
 
 /// Finds the impulses of a step. All solvers give the same motion, to the tolerances.
@@ -36,7 +37,7 @@ pub trait Solver: Sync {
         &self,
         model: &Model,
         method: &Method,
-        t: f64,
+        at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError>;
 }
@@ -44,4 +45,24 @@ pub trait Solver: Sync {
 /// Length of a block's error; rad counted at 1 m.
 fn norm(c: &[f64]) -> f64 {
     c.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// The worst block of a look at all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Worst {
+    /// Error over tolerance.
+    pub ratio: f64,
+    /// Its index.
+    pub block: usize,
+}
+
+impl Worst {
+    /// Takes note of a block.
+    #[inline(always)]
+    pub(crate) fn see(&mut self, ratio: f64, block: usize) {
+        // A NaN is worse than any number, and stays.
+        if ratio > self.ratio || ratio.is_nan() {
+            (self.ratio, self.block) = (ratio, block);
+        }
+    }
 }

@@ -13,6 +13,7 @@ use crate::assemble::{AssembleOptions, Inconsistency, Outcome, assemble, initial
 use crate::graph::Graph;
 use crate::linear::Posture;
 use crate::model::Model;
+use crate::state::State;
 
 /// Settings of [`check`].
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +107,7 @@ pub fn check(model: &Model, options: &CheckOptions) -> CheckReport {
     let mut report = CheckReport {
         degrees_of_freedom: 0,
         coordinates: 0,
-        constraints: model.n_rows(),
+        constraints: model.rows.iter().filter(|b| !b.is_bound()).map(|b| b.n_rows).sum(),
         rank: 0,
         redundant: Vec::new(),
         nearly_redundant: Vec::new(),
@@ -141,6 +142,20 @@ pub fn check(model: &Model, options: &CheckOptions) -> CheckReport {
     report.nearly_redundant.sort_by_key(|row| row.index);
     summarize(&mut report);
     report
+}
+
+/// [`check`] in a state of a run: with the joints that are there, at its pose.
+pub fn check_state(model: &Model, state: &State, options: &CheckOptions) -> CheckReport {
+    let mut here = model.clone();
+    here.start.clone_from(state);
+    here.rows.retain(|block| block.is_active(&state.active));
+    let mut first_row = 0;
+    for block in &mut here.rows {
+        block.first_row = first_row;
+        first_row += block.n_rows;
+    }
+    here.start.impulse = vec![0.0; first_row];
+    check(&here, options)
 }
 
 /// Elements whose errors at the start exceed their tolerances.

@@ -113,6 +113,26 @@ impl ForceKind {
         }
     }
 
+    /// The joint along whose coordinate it acts, and with which it goes; `None` for others.
+    pub fn joint(&self) -> Option<JointId> {
+        match self {
+            ForceKind::JointSpring(law) => Some(law.axis.joint),
+            ForceKind::JointDamper(law) => Some(law.axis.joint),
+            ForceKind::Servo(law) => Some(law.axis.joint),
+            ForceKind::Motor(law) => Some(law.axis.joint),
+            ForceKind::Spring(_)
+            | ForceKind::Damper(_)
+            | ForceKind::Applied(_)
+            | ForceKind::Drag(_)
+            | ForceKind::RodTorque(_) => None,
+        }
+    }
+
+    /// Whether it acts in a state: the joint along which it acts is there.
+    pub fn is_active(&self, active: &[bool]) -> bool {
+        self.joint().is_none_or(|joint| active[joint.index()])
+    }
+
     /// What the law is called in messages.
     pub fn type_name(&self) -> &'static str {
         match self {

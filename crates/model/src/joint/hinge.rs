@@ -39,6 +39,11 @@ impl Hinge {
             y_b_body: b.axes.column(1).into(),
         }
     }
+
+    /// The axis n_a in a's principal frame, of length 1.
+    pub fn axis(&self) -> Vec3 {
+        self.n_a_body
+    }
 }
 
 impl JointEquations for Hinge {

@@ -3,6 +3,7 @@
 use super::elements::Axis::{X, Y, Z};
 use super::elements::{FrameJoint, FramePair, Motion, Row};
 use super::{Coordinate, CoordinateKind, JointFrame};
+use crate::math::Vec3;
 
 /// Universal joint (Cardan, Hooke): a cross turns about z_a in a and about x_b in b, at a right angle. Takes away 4
 /// degrees of freedom.
@@ -26,6 +27,11 @@ impl Universal {
     /// The joint with the cross along z of the frame on a and x of the frame on b.
     pub fn new(a: &JointFrame, b: &JointFrame) -> Self {
         Universal { frames: FramePair::new(a, b) }
+    }
+
+    /// The axes of the cross: z_a in a's principal frame, x_b in b's, of length 1.
+    pub fn axes(&self) -> [Vec3; 2] {
+        [self.frames.a.z(), self.frames.b.x()]
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::joint::JointId;
 use crate::math::{Quat, Vec3};
 use crate::model::Model;
-use crate::rows::Instant;
+use crate::rows::{Instant, RowKind};
 use crate::signal::Work;
 use crate::state::{Pose, State, Twist};
 
@@ -45,8 +45,11 @@ impl<'m> Posture<'m> {
         c
     }
 
-    /// C of a block, 0 for a rope shorter than its length. (n_rows)
+    /// C of a block, 0 for a rope shorter than its length, a stop with room and friction. (n_rows)
     pub(crate) fn error(&mut self, block: usize) -> Vec<f64> {
+        if matches!(self.model.rows[block].kind, RowKind::Friction(_)) {
+            return vec![0.0];
+        }
         let mut c = self.raw_error(block);
         if self.model.rows[block].one_sided(self.model) {
             cut_negative(&mut c);
@@ -82,9 +85,10 @@ impl<'m> Posture<'m> {
         jac
     }
 
-    /// Ċ = J v + C_t of a block, 0 for a rope that hangs loose or shortens. (n_rows)
+    /// Ċ = J v + C_t of a block, 0 for a rope that hangs loose or shortens; 0 for stops and friction, which take any
+    /// velocity. (n_rows)
     pub(crate) fn rate(&mut self, block: usize) -> Vec<f64> {
-        if self.slack(block) {
+        if self.model.rows[block].is_bound() || self.slack(block) {
             return vec![0.0; self.model.rows[block].n_rows];
         }
         let mut c_dot = self.time_rate(block);

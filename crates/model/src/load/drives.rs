@@ -12,7 +12,7 @@ use crate::rows::CoordinateTie;
 use crate::signal::{TimeFunction, Value, Work};
 use crate::source::Span;
 use crate::spec::tables::{DriveSpec, JointSpec, MotionSpec, MotorSpec};
-use crate::spec::{Scalar, Text, did_you_mean};
+use crate::spec::{PerCoordinate, Scalar, Text, did_you_mean};
 
 impl<'a> Context<'a> {
     /// Builds all that acts along joint coordinates.
@@ -44,8 +44,31 @@ impl<'a> Context<'a> {
         model.start.coordinate[model.joints[id.index()].first_coordinate + which]
     }
 
+    /// Coordinates with their numbers: one number for the only coordinate or for all of one kind, a list with one for each.
+    pub(crate) fn per_coordinate<'s>(
+        &mut self,
+        site: &Site<'_>,
+        id: JointId,
+        numbers: &'s PerCoordinate,
+    ) -> Option<Vec<(usize, &'s Scalar)>> {
+        let coordinates = self.coordinates(id);
+        if !numbers.list || coordinates.is_empty() {
+            let range = self.plain_coordinates(site, numbers.span, id)?;
+            return Some(range.filter_map(|i| Some((i, numbers.values.first()?))).collect());
+        }
+        if numbers.values.len() != coordinates.len() {
+            let names: Vec<&str> = coordinates.iter().map(|c| c.name).collect();
+            let (n, wanted) = (numbers.values.len(), coordinates.len());
+            let message = format!("`{}` has {n} numbers for {wanted} coordinates", site.what);
+            let help = format!("give one for each of {}", names.join(", "));
+            self.error("wrong-length", site, numbers.span, message, help);
+            return None;
+        }
+        Some(numbers.values.iter().enumerate().collect())
+    }
+
     /// The coordinates that a plain `damping` or `stiffness` means: the only one, or all if they are of one kind.
-    pub(crate) fn plain_coordinates(
+    fn plain_coordinates(
         &mut self,
         site: &Site<'_>,
         span: Span,
@@ -67,7 +90,8 @@ impl<'a> Context<'a> {
         if coordinates.iter().any(|c| c.kind != coordinates[0].kind) {
             let message =
                 format!("a joint of type `{type_name}` slides and turns; which is meant?");
-            let help = "use drive = { coordinate = \"angle\", stiffness = ..., damping = ... }";
+            let names: Vec<&str> = coordinates.iter().map(|c| c.name).collect();
+            let help = format!("give a list with one number for each of {}", names.join(", "));
             self.error("which-coordinate", site, span, message, help);
             return None;
         }
@@ -136,29 +160,30 @@ impl<'a> Context<'a> {
                 self.error("place-twice", &site, second.span, "`rest` is given twice", "keep one");
                 return None;
             }
-            (Some(rest), None) => Some((rest, false)),
-            (None, Some(rest)) => Some((rest, true)),
+            (Some(rest), None) => Some(rest.span),
+            (None, Some(rest)) => Some(rest.span),
             (None, None) => None,
         };
         let Some(stiffness) = &spec.stiffness else {
-            if let Some((rest, _)) = rest {
+            if let Some(span) = rest {
                 let message = "`rest` is of no use without `stiffness`";
-                self.error(
-                    "unused-key",
-                    &joint.site("rest"),
-                    rest.span,
-                    message,
-                    "add `stiffness`",
-                );
+                self.error("unused-key", &joint.site("rest"), span, message, "add `stiffness`");
             }
             return None;
         };
         let site = joint.site("stiffness");
-        let range = self.plain_coordinates(&site, stiffness.span, id)?;
-        let (stiffness_expr, value) = self.live(&site, stiffness)?;
-        self.warn_negative(&site, stiffness.span, value);
-        for which in range {
-            let (rest_expr, rest) = if let Some((scalar, degrees)) = rest {
+        let stiffness = self.per_coordinate(&site, id, stiffness)?;
+        let rests = match &spec.rest {
+            Some(rest) => self.per_coordinate(&joint.site("rest"), id, rest)?,
+            None => Vec::new(),
+        };
+        for (which, scalar) in stiffness {
+            let (stiffness_expr, value) = self.live(&site, scalar)?;
+            self.warn_negative(&site, scalar.span, value);
+            let angle = self.coordinates(id)[which].kind == CoordinateKind::Angle;
+            let plain = rests.iter().find(|(i, _)| *i == which).map(|(_, rest)| (*rest, false));
+            let degrees = spec.rest_deg.as_ref().filter(|_| angle).map(|rest| (rest, true));
+            let (rest_expr, rest) = if let Some((scalar, degrees)) = plain.or(degrees) {
                 self.live_angle(&joint.site("rest"), scalar, degrees)?
             } else {
                 let start = self.start_coordinate(id, which);
@@ -166,6 +191,9 @@ impl<'a> Context<'a> {
             };
             let axis = JointAxis { joint: id, which };
             let kind = ForceKind::JointSpring(JointSpring { axis, rest, stiffness: value });
+            if value == Value::Constant(0.0) {
+                continue;
+            }
             let values = vec![("rest", rest_expr), ("stiffness", stiffness_expr)];
             self.add_axis_force(joint, "spring", which, kind, values);
         }
@@ -175,10 +203,12 @@ impl<'a> Context<'a> {
     fn joint_damper(&mut self, joint: &Element<'a, JointSpec>, id: JointId) -> Option<()> {
         let damping = joint.spec.damping.as_ref()?;
         let site = joint.site("damping");
-        let range = self.plain_coordinates(&site, damping.span, id)?;
-        let (expr, value) = self.live(&site, damping)?;
-        self.warn_negative(&site, damping.span, value);
-        for which in range {
+        for (which, scalar) in self.per_coordinate(&site, id, damping)? {
+            let (expr, value) = self.live(&site, scalar)?;
+            self.warn_negative(&site, scalar.span, value);
+            if value == Value::Constant(0.0) {
+                continue;
+            }
             let axis = JointAxis { joint: id, which };
             let kind = ForceKind::JointDamper(JointDamper { axis, damping: value });
             self.add_axis_force(joint, "damping", which, kind, vec![("damping", expr)]);

@@ -5,7 +5,7 @@ use super::joints::OPEN_JOINT;
 use super::scope::ScopeId;
 use crate::body::BodyKind;
 use crate::math::{Quat, Vec3};
-use crate::rows::{Instant, RowBlock, RowKind};
+use crate::rows::Instant;
 use crate::spec::tables::{FileSpec, StartSpec};
 use crate::state::{Pose, Twist};
 
@@ -68,7 +68,7 @@ impl Context<'_> {
         for block in &model.rows {
             let mut c = vec![0.0; block.n_rows];
             block.error(model, &at, &mut work, &mut c);
-            let one_sided = is_one_sided(self.builder.model(), block);
+            let one_sided = block.one_sided(model);
             let gap = c.iter().map(|&c| if one_sided { c.max(0.0) } else { c.abs() });
             let gap = gap.fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a });
             if gap > OPEN_JOINT || gap.is_nan() {
@@ -78,17 +78,26 @@ impl Context<'_> {
                 ));
             }
         }
+        let mut outside = Vec::new();
+        for joint in &model.joints {
+            for limit in &joint.properties.limits {
+                let q = model.start.coordinate[joint.first_coordinate + limit.which];
+                if q < limit.min - OPEN_JOINT || q > limit.max + OPEN_JOINT {
+                    outside.push(format!(
+                        "the joint `{}` starts at {q}, outside its limits from {} to {}",
+                        joint.name, limit.min, limit.max
+                    ));
+                }
+            }
+        }
         let site = Site::new(ScopeId::ROOT, "[[start]]", "start");
+        for message in outside {
+            let help = "move the bodies, or change the limits";
+            self.error("out-of-range", &site, first.span, message, help);
+        }
         for message in faults {
             let help = "`gelenk assemble MODEL --output FILE` writes values that fit";
             self.error("open-joint", &site, first.span, message, help);
         }
-    }
-}
-
-fn is_one_sided(model: &crate::model::Model, block: &RowBlock) -> bool {
-    match block.kind {
-        RowKind::Joint(id) => model.joints[id.index()].kind.equations().one_sided(),
-        RowKind::Tie(_) | RowKind::Equation(_) => false,
     }
 }

@@ -11,16 +11,22 @@ impl<'a> Context<'a> {
     pub(crate) fn joint_properties(&mut self, joint: &Element<'a, JointSpec>, id: JointId) {
         let spec = joint.spec;
         let mut properties = JointProperties::default();
-        for limit in &spec.limits.0 {
-            properties.limits.extend(self.limit(joint, id, limit));
+        for spec in &spec.limits.0 {
+            let Some(limit) = self.limit(joint, id, spec) else { continue };
+            if properties.limits.iter().any(|other| other.which == limit.which) {
+                let name = self.coordinates(id)[limit.which].name;
+                let message = format!("the limits of `{name}` are given twice");
+                self.error("place-twice", &joint.site("limits"), spec.span, message, "keep one");
+            }
+            properties.limits.push(limit);
         }
         if let Some(friction) = &spec.friction {
             let site = joint.site("friction");
-            let range = self.plain_coordinates(&site, friction.span, id);
-            let value = self.not_negative(&site, friction);
-            if let (Some(range), Some(value)) = (range, value) {
-                let mut list = vec![0.0; self.coordinates(id).len()];
-                list[range].fill(value);
+            let mut list = vec![0.0; self.coordinates(id).len()];
+            for (which, scalar) in self.per_coordinate(&site, id, friction).unwrap_or_default() {
+                list[which] = self.not_negative(&site, scalar).unwrap_or(0.0);
+            }
+            if list.iter().any(|force| *force > 0.0) {
                 properties.friction = list;
             }
         }
@@ -31,9 +37,6 @@ impl<'a> Context<'a> {
         properties.break_force = strength(self, "break_force", &spec.break_force);
         properties.break_torque = strength(self, "break_torque", &spec.break_torque);
         if properties != JointProperties::default() {
-            let message = "limits, friction and strength of joints are not simulated yet";
-            let help = "the run goes on without them";
-            self.warn("not-simulated", &joint.site("joint"), spec.span, message, help);
             self.builder.joint_properties(id, properties);
         }
     }

@@ -267,6 +267,38 @@ impl<T: FromToml> FromToml for OneOrMany<T> {
     }
 }
 
+/// One number for all coordinates of a joint, or a list with one for each.
+#[derive(Clone, Debug)]
+pub struct PerCoordinate {
+    /// Its place.
+    pub span: Span,
+    /// The numbers.
+    pub values: Vec<Scalar>,
+    /// Whether they are written as a list.
+    pub list: bool,
+}
+
+impl FromToml for PerCoordinate {
+    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Self {
+        let span = reader.span(value);
+        match value.get_ref() {
+            DeValue::Array(values) => {
+                PerCoordinate { span, values: reader.items(values), list: true }
+            }
+            _ => PerCoordinate { span, values: vec![Scalar::read(value, reader)], list: false },
+        }
+    }
+
+    fn poison(span: Span) -> Self {
+        PerCoordinate { span, values: vec![Scalar::poison(span)], list: false }
+    }
+
+    fn schema(schema: &mut Definitions) -> Json {
+        let one = Scalar::schema(schema);
+        json!({ "anyOf": [one, { "type": "array", "items": one }] })
+    }
+}
+
 /// A table whose keys are names, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Named<T>(pub Vec<(Text, T)>);

@@ -4,7 +4,7 @@ use super::dense::{
     invert_dropping, multiply, subtract_apply, subtract_apply_transposed, subtract_product,
 };
 use super::order::{eliminate, neighbours};
-use crate::rows::{Rows, Shape};
+use crate::rows::Rows;
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -26,6 +26,8 @@ pub struct Factor {
     scale: Vec<f64>,
     /// Right side and solution, in elimination order. (n_rows)
     x: Vec<f64>,
+    /// Blocks left out of the present factor. (n blocks)
+    out: Vec<bool>,
     /// Whether `values` belongs to the present rows.
     pub(crate) ready: bool,
     /// Rows left out as redundant in the present factor.
@@ -101,6 +103,7 @@ impl Factor {
             values: Vec::new(),
             scale: vec![0.0; n_rows],
             x: vec![0.0; n_rows],
+            out: vec![false; order.len()],
             ready: false,
             redundant: 0,
         };
@@ -186,44 +189,58 @@ impl Factor {
         self.sources.sort_by_key(|s| (s.target, s.i, s.slot_i, s.j, s.slot_j));
     }
 
-    /// Whether a ball joint meets rows of another kind, so that its Jacobian is needed in full.
-    pub(crate) fn mixes_balls(&self, rows: &Rows) -> bool {
-        let ball = |i: usize| matches!(rows.blocks[i].shape, Shape::Ball(_));
-        self.sources.iter().any(|s| ball(s.i) != ball(s.j))
+    /// Number of rows.
+    pub(super) fn n_rows(&self) -> usize {
+        self.x.len()
+    }
+
+    /// The factor of K + ε diag K at the present rows.
+    pub(super) fn refresh_damped(&mut self, rows: &Rows, damping: f64) {
+        self.out.copy_from_slice(&rows.out);
+        self.assemble(rows);
+        for column in &self.columns {
+            for k in 0..column.n {
+                self.values[column.diagonal + k * column.n + k] *= 1.0 + damping;
+            }
+        }
+        self.factorize();
+    }
+
+    /// Whether the factor is that of all rows.
+    pub(crate) fn whole(&self) -> bool {
+        !self.out.contains(&true)
+    }
+
+    /// The factor without the blocks that are `out`, if it is not that already.
+    pub(crate) fn refresh_without(&mut self, rows: &Rows) {
+        if !self.ready || self.out != rows.out {
+            self.out.copy_from_slice(&rows.out);
+            self.make(rows);
+        }
     }
 
     /// Numbers of K and of its factor at the present rows.
-    pub(crate) fn refresh(&mut self, rows: &Rows, bodies: &Bodies) {
-        self.assemble(rows, bodies);
+    pub(crate) fn refresh(&mut self, rows: &Rows) {
+        self.out.fill(false);
+        self.make(rows);
+    }
+
+    fn make(&mut self, rows: &Rows) {
+        self.assemble(rows);
         self.factorize();
         self.ready = true;
     }
 
-    fn assemble(&mut self, rows: &Rows, bodies: &Bodies) {
+    fn assemble(&mut self, rows: &Rows) {
         self.values.fill(0.0);
         for s in &self.sources {
+            // Rows of zeros get no impulse.
+            if self.out[s.i] || self.out[s.j] {
+                continue;
+            }
             let (block_i, block_j) = (&rows.blocks[s.i], &rows.blocks[s.j]);
             let (m, n) = (block_i.n_rows, block_j.n_rows);
             let target = &mut self.values[s.target..s.target + m * n];
-            if let (Shape::Ball(i), Shape::Ball(j)) = (block_i.shape, block_j.shape) {
-                // ± (E/m − r_i× W_j)
-                let (ball_i, ball_j) = (&rows.balls[i], &rows.balls[j]);
-                let r = if s.slot_i == 0 { &ball_i.r_a } else { &ball_i.r_b };
-                let (w, mass_inv) = if s.slot_j == 0 {
-                    (&ball_j.w_a, ball_j.m_a_inv)
-                } else {
-                    (&ball_j.w_b, ball_j.m_b_inv)
-                };
-                let sign = if s.slot_i == s.slot_j { 1.0 } else { -1.0 };
-                for k in 0..3 {
-                    let (w0, w1, w2) = (w[(0, k)], w[(1, k)], w[(2, k)]);
-                    target[k] -= sign * (r.y * w2 - r.z * w1);
-                    target[3 + k] -= sign * (r.z * w0 - r.x * w2);
-                    target[6 + k] -= sign * (r.x * w1 - r.y * w0);
-                    target[4 * k] += sign * mass_inv;
-                }
-                continue;
-            }
             let (width_i, width_j) = (6 * block_i.n_bodies, 6 * block_j.n_bodies);
             for a in 0..m {
                 let jac = &rows.jac[block_i.jac + a * width_i + 6 * s.slot_i..][..6];
@@ -233,7 +250,6 @@ impl Factor {
                 }
             }
         }
-        debug_assert_eq!(bodies.fixed.len(), bodies.mass_inv.len());
         for column in &self.columns {
             for k in 0..column.n {
                 self.scale[column.first + k] = self.values[column.diagonal + k * column.n + k];

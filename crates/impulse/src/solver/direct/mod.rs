@@ -1,19 +1,23 @@
 //! The direct solver: Newton on all joints at once.
 
+mod bounded;
 mod dense;
 mod factor;
 mod order;
+mod share;
 
 pub use factor::Factor;
+pub(crate) use order::{eliminate, neighbours};
+pub use share::Sharing;
 
 use gelenk_model::Model;
-use gelenk_model::math::Vec3;
 
-use super::{Iterative, Solver, norm};
+use super::{Solver, Worst, norm};
+use crate::balls::Balls;
 use crate::error::StepError;
 use crate::method::Method;
-use crate::rows::{Look, Shape};
-use crate::scratch::Scratch;
+use crate::rows::{At, Look, Rows};
+use crate::scratch::{Bodies, Scratch};
 use crate::small;
 
 /// Newton on all joints at once, with K = J M⁻¹ Jᵀ of the whole system at time t, factorized once a step:
@@ -23,7 +27,9 @@ use crate::small;
 /// ```
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
-/// Trees and chains cost linear time. Models with one-sided rows (ropes) go to the iterative solver. Rows that depend on others get no impulse; their gap is watched like any other.
+/// Trees and chains cost linear time. Rows with bounds (ropes, end stops, dry friction) are an active set that is found with the impulses; where it does not settle,
+/// the sweep of the iterative solver goes on. Rows that depend on others get no impulse in a solve; their gap is watched like any
+/// other, and the load is shared between them afterwards ([`share`](share::share)).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -38,115 +44,150 @@ impl Solver for Direct {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.any_one_sided {
-            return Iterative.correct_positions(model, method, look, scratch);
+        if scratch.rows.has_bounds() {
+            return bounded::correct_positions(model, method, look, scratch);
         }
-        let extent = scratch.bodies.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max);
-        let floor = 8.0 * f64::EPSILON * extent;
-        let h_inv = -1.0 / look.h;
-        let mut newton = Newton::default();
-        let mut c = [0.0; small::MAX];
-        loop {
-            let Scratch { bodies, rows, work, .. } = scratch;
-            for i in 0..rows.blocks.len() {
-                let block = &rows.blocks[i];
-                let (row, n) = (block.first_row, block.n_rows);
-                let tolerance = block.tolerance.unwrap_or(method.tolerance).max(floor);
-                if let Shape::Ball(ball) = block.shape {
-                    let error = rows.balls[ball].error_ahead(bodies, look.flight, look.h);
-                    c[..3].copy_from_slice(error.as_slice());
-                } else {
-                    rows.error_ahead(i, model, bodies, look, work, &mut c[..n]);
-                }
-                rows.gap[i] = norm(&c[..n]);
-                newton.see(i, rows.gap[i] / tolerance);
-                for k in 0..n {
-                    rows.error[row + k] = (c[k] - rows.target[row + k]) * h_inv;
-                }
-            }
-            match newton.judge() {
-                Verdict::Closed => return Ok(newton.solves),
-                Verdict::Lost => {
-                    let (block, sweeps) = (newton.worst_block, newton.solves);
-                    return Err(StepError::Positions {
-                        block,
-                        gap: scratch.rows.gap[block],
-                        sweeps,
-                        t: look.t,
-                    });
-                }
-                Verdict::GoOn => solve_and_apply(scratch, false),
-            }
-        }
+        let floor = scratch.bodies.position_floor();
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_positions(rows, bodies);
+            let found = newton(
+                balls,
+                |b| b.look(look, method.tolerance, floor, bodies),
+                Balls::solve_and_apply,
+            );
+            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+            scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
+            apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
+            let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
+            share::share(scratch, false);
+            found
+        };
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: scratch.rows.gap[block],
+            sweeps,
+            t: look.t,
+        })
     }
 
     fn correct_velocities(
         &self,
         model: &Model,
         method: &Method,
-        t: f64,
+        at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
-        if scratch.rows.any_one_sided {
-            return Iterative.correct_velocities(model, method, t, scratch);
+        if scratch.rows.has_bounds() {
+            return bounded::correct_velocities(model, method, at, scratch);
         }
-        let speed = scratch.bodies.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max);
-        let tolerance = method.velocity_tolerance.max(32.0 * f64::EPSILON * speed);
-        let mut newton = Newton::default();
-        let mut e = [0.0; small::MAX];
-        loop {
-            let Scratch { bodies, rows, .. } = scratch;
-            for i in 0..rows.blocks.len() {
-                let block = &rows.blocks[i];
-                let (row, n) = (block.first_row, block.n_rows);
-                if let Shape::Ball(ball) = block.shape {
-                    e[..3].copy_from_slice(rows.balls[ball].error_rate(bodies).as_slice());
-                } else {
-                    rows.error_rate(i, &bodies.twists, &mut e[..n]);
-                }
-                rows.velocity_error[i] = norm(&e[..n]);
-                newton.see(i, rows.velocity_error[i] / tolerance);
-                for k in 0..n {
-                    rows.error[row + k] = -e[k];
-                }
-            }
-            match newton.judge() {
-                Verdict::Closed => return Ok(newton.solves),
-                Verdict::Lost => {
-                    let (block, sweeps) = (newton.worst_block, newton.solves);
-                    let error = scratch.rows.velocity_error[block];
-                    return Err(StepError::Velocities { block, error, sweeps, t });
-                }
-                Verdict::GoOn => solve_and_apply(scratch, true),
-            }
+        let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.begin_velocities(bodies);
+            let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            found
+        } else {
+            scratch.prepare_rows(model, at.t, at.coordinates);
+            let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
+            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
+            share::share(scratch, true);
+            found
+        };
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: scratch.rows.velocity_error[block],
+            sweeps,
+            t: at.t,
+        })
+    }
+}
+
+/// Looks at C(t+h) of all blocks and leaves −(C − target)/h as the right side of the next solve.
+fn look_ahead(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> Worst {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    let rate = -1.0 / look.h;
+    let mut worst = Worst::default();
+    let mut c = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        let block = &rows.blocks[i];
+        let (row, n) = (block.first_row, block.n_rows);
+        rows.error_ahead(i, model, bodies, look, work, &mut c[..n]);
+        rows.gap[i] = norm(&c[..n]);
+        worst.see(rows.gap[i] / block.tolerance.unwrap_or(method.tolerance).max(floor), i);
+        for k in 0..n {
+            rows.error[row + k] = (c[k] - rows.target[row + k]) * rate;
         }
     }
+    worst
+}
+
+/// Looks at J v + C_t of all blocks and leaves −(J v + C_t) as the right side of the next solve.
+fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
+    let Scratch { bodies, rows, .. } = scratch;
+    let mut worst = Worst::default();
+    let mut e = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        let block = &rows.blocks[i];
+        let (row, n) = (block.first_row, block.n_rows);
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        rows.velocity_error[i] = norm(&e[..n]);
+        worst.see(rows.velocity_error[i] / tolerance, i);
+        for k in 0..n {
+            rows.error[row + k] = -e[k];
+        }
+    }
+    worst
 }
 
 /// Solves K p = `rows.error` and applies p.
 fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
     let Scratch { bodies, rows, direct, .. } = scratch;
     let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
-    if !factor.ready {
-        if !rows.ball_rows && factor.mixes_balls(rows) {
-            rows.ball_rows = true;
-            rows.write_ball_rows(bodies);
-        }
-        factor.refresh(rows, bodies);
+    if !factor.ready || !factor.whole() {
+        factor.refresh(rows);
     }
     factor.solve(&rows.error, &mut rows.solution);
-    for i in 0..rows.blocks.len() {
-        let block = &rows.blocks[i];
-        let p = &rows.solution[block.first_row..][..block.n_rows];
-        if let Shape::Ball(ball) = block.shape {
-            rows.balls[ball].apply(&Vec3::new(p[0], p[1], p[2]), bodies);
-        } else {
-            rows.apply(i, p, bodies);
-        }
-    }
+    apply(bodies, rows, &rows.solution);
     let sum = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
     for (sum, p) in sum.iter_mut().zip(&rows.solution) {
         *sum += p;
+    }
+}
+
+/// v += M⁻¹ Jᵀ p.
+fn apply(bodies: &mut Bodies, rows: &Rows, p: &[f64]) {
+    for (i, block) in rows.blocks.iter().enumerate() {
+        rows.apply(i, &p[block.first_row..][..block.n_rows], bodies);
+    }
+}
+
+/// Solves until `look` finds every block within tolerance; returns the number of solves, or the worst block and that number.
+///
+/// A position or velocity out of tolerance is solved for at least once: what is within tolerance by luck of the guess is made
+/// better, as the first sweep of the papers does.
+fn newton<S>(
+    system: &mut S,
+    mut look: impl FnMut(&mut S) -> Worst,
+    mut solve: impl FnMut(&mut S),
+) -> Result<u64, (usize, u64)> {
+    let mut progress = Progress::default();
+    loop {
+        let worst = look(system);
+        match progress.judge(worst.ratio) {
+            Verdict::Closed => return Ok(progress.solves),
+            Verdict::Lost => return Err((worst.block, progress.solves)),
+            Verdict::GoOn => solve(system),
+        }
     }
 }
 
@@ -158,30 +199,19 @@ enum Verdict {
 
 /// Watches whether the solves converge.
 #[derive(Default)]
-struct Newton {
+struct Progress {
     solves: u64,
-    worst: f64,
-    worst_block: usize,
     first: f64,
     best: f64,
     stalls: u32,
 }
 
-impl Newton {
-    #[inline]
-    fn see(&mut self, block: usize, error: f64) {
-        if error > self.worst || error.is_nan() {
-            self.worst = error;
-            self.worst_block = block;
-        }
-    }
-
+impl Progress {
     /// Closed when every block is within tolerance; lost when the worst error is not finite, grows a hundredfold over
     /// the first, or does not halve within [`PATIENCE`] solves: a body that turns by a radian in a step converges slowly, but
     /// does.
-    fn judge(&mut self) -> Verdict {
-        let worst = std::mem::replace(&mut self.worst, 0.0);
-        if worst < 1.0 {
+    fn judge(&mut self, worst: f64) -> Verdict {
+        if worst < 1.0 && (self.solves > 0 || worst == 0.0) {
             return Verdict::Closed;
         }
         if self.solves == 0 {

@@ -6,7 +6,7 @@ use crate::rows::Rows;
 use crate::scratch::Bodies;
 
 /// Which blocks meet at a movable body: for each block its neighbours, ascending.
-pub(super) fn neighbours(rows: &Rows, bodies: &Bodies) -> Vec<BTreeSet<usize>> {
+pub(crate) fn neighbours(rows: &Rows, bodies: &Bodies) -> Vec<BTreeSet<usize>> {
     let mut at_body: Vec<Vec<usize>> = vec![Vec::new(); bodies.fixed.len()];
     for (i, block) in rows.blocks.iter().enumerate() {
         for &body in &rows.body_list[block.first_body..][..block.n_bodies] {
@@ -28,7 +28,7 @@ pub(super) fn neighbours(rows: &Rows, bodies: &Bodies) -> Vec<BTreeSet<usize>> {
 /// elimination touches.
 ///
 /// A chain or tree is eaten up from its leaves without any fill: linear time. In loops the fill stays near the loops.
-pub(super) fn eliminate(mut graph: Vec<BTreeSet<usize>>) -> (Vec<usize>, Vec<Vec<usize>>) {
+pub(crate) fn eliminate(mut graph: Vec<BTreeSet<usize>>) -> (Vec<usize>, Vec<Vec<usize>>) {
     let n = graph.len();
     let mut queue: BTreeSet<(usize, usize)> =
         graph.iter().enumerate().map(|(i, near)| (near.len(), i)).collect();

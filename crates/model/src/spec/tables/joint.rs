@@ -1,7 +1,7 @@
 //! Joints and couplings.
 
 use super::CurveSpec;
-use crate::spec::{OneOrMany, Scalar, Text, Vec3Spec, spec};
+use crate::spec::{OneOrMany, PerCoordinate, Scalar, Text, Vec3Spec, spec};
 
 spec! {
     /// A joint between two bodies.
@@ -30,16 +30,16 @@ spec! {
         start_deg: Option<Scalar>,
         /// Largest allowed gap, m; the run's if left out.
         tolerance: Option<Scalar>,
-        /// Damping of its coordinate, N m s or N s/m.
-        damping: Option<Scalar>,
-        /// Stiffness of a spring on its coordinate, N m or N/m.
-        stiffness: Option<Scalar>,
-        /// Where that spring is without load, rad or m; the start if left out.
-        rest: Option<Scalar>,
+        /// Damping of its coordinate, N m s or N s/m; a list has one number for each coordinate.
+        damping: Option<PerCoordinate>,
+        /// Stiffness of a spring on its coordinate, N m or N/m; a list has one number for each coordinate.
+        stiffness: Option<PerCoordinate>,
+        /// Where that spring is without load, rad or m; the start if left out; a list has one number for each coordinate.
+        rest: Option<PerCoordinate>,
         /// The same in degrees.
         rest_deg: Option<Scalar>,
-        /// Dry friction in its coordinate: largest torque or force, N m or N.
-        friction: Option<Scalar>,
+        /// Dry friction in its coordinate: largest torque or force, N m or N; a list has one number for each coordinate.
+        friction: Option<PerCoordinate>,
         /// End stops.
         limits: OneOrMany<LimitSpec>,
         /// The force at which it breaks, N.

@@ -1,0 +1,264 @@
+//! Drift: how constraints open over time with the Lagrange-multiplier method, and how they do not with impulses.
+//!
+//! A model of point masses is run with one step by the Taylor method of orders 1 … n, which is the Lagrange-multiplier
+//! method \[Schmitt, Bender, Prautzsch 2005, section 6\], and by the impulse engine. The error of a constraint is |A| − d
+//! of a distance, m, and left less right of an equation.
+
+use std::ops::ControlFlow;
+
+use gelenk_impulse::points::{
+    Independent, PointError, PointState, PointSystem, RANK_TOLERANCE, correct_velocities,
+    from_model, independent, taylor_step,
+};
+use gelenk_model::{Model, Observer, RunSettings, Sample};
+
+use crate::plot::Plot;
+use crate::simulate::{SimulateError, simulate};
+
+/// Into how many intervals a run is divided at most.
+const MOST_INTERVALS: usize = 200;
+/// Highest order of the Taylor method.
+pub const MAX_ORDER: usize = 20;
+
+/// The result of a study.
+#[derive(Clone, Debug)]
+pub struct Drift {
+    /// The settings of the impulse engine; all methods have its step.
+    pub settings: RunSettings,
+    /// Constraints that count at the start, and those that are redundant.
+    pub independent: Independent,
+    /// Names of the redundant constraints.
+    pub redundant: Vec<String>,
+    /// Ends of the intervals, s.
+    pub times: Vec<f64>,
+    /// The impulse method first, then the Taylor method of orders 1, 2, …
+    pub methods: Vec<DriftMethod>,
+}
+
+/// How one method did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriftMethod {
+    /// Order of the Taylor method; `None` is the impulse method.
+    pub taylor: Option<usize>,
+    /// Largest |error| of a constraint in each interval, m; infinite after the method broke down. (times)
+    pub errors: Vec<f64>,
+    /// Change of energy since the start, at the end of each interval, J. (times)
+    pub energy: Vec<f64>,
+    /// Why it ended early.
+    pub stopped: Option<String>,
+}
+
+impl DriftMethod {
+    /// Its name: "impulse", "Taylor 3".
+    pub fn name(&self) -> String {
+        self.taylor.map_or("impulse".to_owned(), |order| format!("Taylor {order}"))
+    }
+}
+
+/// Why there is no study.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriftError {
+    /// Not a model of point masses, or one that cannot start.
+    #[error(transparent)]
+    Points(#[from] PointError),
+    /// The model has no constraint that could drift.
+    #[error("the model has no constraint: nothing can drift")]
+    NoConstraint,
+    /// The impulse run failed.
+    #[error(transparent)]
+    Failed(#[from] SimulateError),
+    /// The duration holds no step.
+    #[error("the duration {duration} s is shorter than the step {step} s")]
+    TooShort {
+        /// Duration, s.
+        duration: f64,
+        /// Step, s.
+        step: f64,
+    },
+    /// The watcher stopped it.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Runs `model` by the impulse method and by the Taylor method of orders 1 … `highest`, all with the step of `settings`.
+/// `watch` gets the share of the work done and may stop it.
+pub fn drift(
+    model: &Model,
+    settings: &RunSettings,
+    highest: usize,
+    watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Drift, DriftError> {
+    let (system, mut start) = from_model(model)?;
+    if system.constraints.is_empty() {
+        return Err(DriftError::NoConstraint);
+    }
+    let set = independent(&system, &start, RANK_TOLERANCE);
+    correct_velocities(&system, &mut start, &set)?;
+    let RunSettings { duration, step, .. } = *settings;
+    let n_steps = (duration / step).round();
+    if n_steps < 1.0 || n_steps.is_nan() {
+        return Err(DriftError::TooShort { duration, step });
+    }
+    let highest = highest.clamp(1, MAX_ORDER);
+    let mut settings = settings.clone();
+    settings.duration = n_steps * step;
+    settings.sample = None;
+    settings.at.clear();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 1")]
+    let n_steps = n_steps as u64;
+    let clock = Clock { start: start.t, step, n_steps };
+    let share = 1.0 / (highest + 1) as f64;
+    let mut methods = vec![by_impulse(model, &settings, &system, &start, clock, share, watch)?];
+    for order in 1..=highest {
+        let mut part = |share: f64| watch((order as f64 + share) / (highest + 1) as f64);
+        methods.push(by_taylor(&system, &start, &set, order, clock, &mut part)?);
+    }
+    let redundant = set.removed.iter().map(|&k| system.constraints[k].name.clone()).collect();
+    let times = (1..=clock.n_intervals()).map(|k| clock.end_of(k)).collect();
+    Ok(Drift { settings, independent: set, redundant, times, methods })
+}
+
+/// The steps of all methods, in intervals.
+#[derive(Clone, Copy)]
+struct Clock {
+    start: f64,
+    step: f64,
+    n_steps: u64,
+}
+
+impl Clock {
+    fn n_intervals(self) -> u64 {
+        self.n_steps.min(MOST_INTERVALS as u64)
+    }
+
+    /// The last step of interval k = 1, 2, …
+    fn last_step(self, k: u64) -> u64 {
+        k * self.n_steps / self.n_intervals()
+    }
+
+    fn end_of(self, k: u64) -> f64 {
+        self.start + self.last_step(k) as f64 * self.step
+    }
+}
+
+/// Gathers errors step by step.
+struct Gauge<'s> {
+    system: &'s PointSystem,
+    clock: Clock,
+    energy_start: f64,
+    worst: f64,
+    method: DriftMethod,
+}
+
+impl<'s> Gauge<'s> {
+    fn new(
+        system: &'s PointSystem,
+        start: &PointState,
+        clock: Clock,
+        taylor: Option<usize>,
+    ) -> Self {
+        let method = DriftMethod { taylor, errors: Vec::new(), energy: Vec::new(), stopped: None };
+        Gauge { system, clock, energy_start: system.energy(start), worst: 0.0, method }
+    }
+
+    /// Looks at the state after step `i` = 1, 2, …
+    fn look(&mut self, i: u64, state: &PointState) {
+        let (error, _) = self.system.worst_error(state);
+        self.worst = if error.is_nan() { f64::INFINITY } else { self.worst.max(error) };
+        if i == self.clock.last_step(self.method.errors.len() as u64 + 1) {
+            self.method.errors.push(std::mem::take(&mut self.worst));
+            self.method.energy.push(self.system.energy(state) - self.energy_start);
+        }
+    }
+
+    fn finish(mut self) -> DriftMethod {
+        let n = usize::try_from(self.clock.n_intervals()).unwrap_or(0);
+        self.method.errors.resize(n, f64::INFINITY);
+        self.method.energy.resize(n, f64::NAN);
+        self.method
+    }
+}
+
+fn by_taylor(
+    system: &PointSystem,
+    start: &PointState,
+    set: &Independent,
+    order: usize,
+    clock: Clock,
+    watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<DriftMethod, DriftError> {
+    let mut gauge = Gauge::new(system, start, clock, Some(order));
+    let mut state = start.clone();
+    for i in 1..=clock.n_steps {
+        let t = state.t;
+        let stepped = taylor_step(system, &mut state, set, order, clock.step);
+        state.t = clock.start + i as f64 * clock.step;
+        let finite = state.p.iter().all(|p| p.iter().all(|x| x.is_finite()));
+        if stepped.is_err() || !finite {
+            let endless = || "its numbers grow without end".to_owned();
+            let why = stepped.err().map_or_else(endless, |error| error.to_string());
+            gauge.method.stopped = Some(format!("at t = {t:.4} s: {why}"));
+            break;
+        }
+        gauge.look(i, &state);
+        if watch(i as f64 / clock.n_steps as f64).is_break() {
+            return Err(DriftError::Stopped);
+        }
+    }
+    Ok(gauge.finish())
+}
+
+/// Watches the impulse engine.
+struct Watching<'s, 'w> {
+    gauge: Gauge<'s>,
+    state: PointState,
+    duration: f64,
+    share: f64,
+    watch: &'w mut dyn FnMut(f64) -> ControlFlow<()>,
+}
+
+impl Observer for Watching<'_, '_> {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        if sample.step == 0 {
+            return ControlFlow::Continue(());
+        }
+        // Points beyond the bodies are anchors, which stay.
+        let n = sample.state.s.len();
+        self.state.t = sample.state.t;
+        self.state.p[..n].copy_from_slice(&sample.state.s);
+        self.state.p_dot[..n].copy_from_slice(&sample.state.s_dot);
+        self.gauge.look(sample.step, &self.state);
+        (self.watch)(self.share * sample.state.t / self.duration)
+    }
+}
+
+fn by_impulse(
+    model: &Model,
+    settings: &RunSettings,
+    system: &PointSystem,
+    start: &PointState,
+    clock: Clock,
+    share: f64,
+    watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<DriftMethod, DriftError> {
+    let gauge = Gauge::new(system, start, clock, None);
+    let duration = settings.duration;
+    let mut watching = Watching { gauge, state: start.clone(), duration, share, watch };
+    let report = simulate(model, settings, &mut watching)?;
+    if report.stopped {
+        return Err(DriftError::Stopped);
+    }
+    Ok(watching.gauge.finish())
+}
+
+/// Draws constraint errors over time, on a logarithmic axis.
+pub fn plot_svg(model: &Model, drift: &Drift) -> String {
+    let title = format!("{}: drift of the constraints, step {} s", model.name, drift.settings.step);
+    let mut plot = Plot::new(&title).x_axis("time", "s").y_axis("largest error", "m").log_y();
+    for method in &drift.methods {
+        let points = drift.times.iter().copied().zip(method.errors.iter().copied());
+        plot = plot.line(&method.name(), points);
+    }
+    plot.to_svg()
+}

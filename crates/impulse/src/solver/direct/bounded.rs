@@ -1,0 +1,189 @@
+//! Rows with bounds, and joints that are not there, in the direct solver: Newton with an active set.
+//!
+//! A bounded row whose impulse is at a bound, and whose error only an impulse beyond it would take away, keeps its
+//! impulse and is left out of K; all others are equations. Both are found anew before every solve, and impulses that leave
+//! their bounds are cut. Where errors and bounds agree everywhere, the impulses are found.
+
+use gelenk_model::Model;
+
+use super::Factor;
+use crate::bounds::Bound;
+use crate::error::StepError;
+use crate::method::Method;
+use crate::rows::{At, Look, Rows};
+use crate::scratch::Scratch;
+use crate::small;
+use crate::solver::{Iterative, Solver, norm};
+
+/// Most solves; after that the sweep takes over.
+const MOST_SOLVES: u64 = 60;
+
+/// [`Solver::correct_positions`] of models with bounds.
+pub(super) fn correct_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> Result<u64, StepError> {
+    let floor = scratch.bodies.position_floor();
+    let Scratch { bodies, rows, .. } = scratch;
+    for i in 0..rows.blocks.len() {
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        for k in row..row + n {
+            let guess = if rows.inactive[i] { 0.0 } else { rows.guess[k] };
+            rows.impulse[k] = guess.clamp(rows.lower[k], rows.upper[k]);
+        }
+        rows.apply(i, &rows.impulse[row..row + n], bodies);
+    }
+    let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
+    match newton(scratch, see, false) {
+        (solves, true) => Ok(solves),
+        (solves, false) => {
+            let sweeps = Iterative.correct_positions(model, method, look, scratch)?;
+            Ok(solves + sweeps)
+        }
+    }
+}
+
+/// [`Solver::correct_velocities`] of models with bounds.
+pub(super) fn correct_velocities(
+    model: &Model,
+    method: &Method,
+    at: &At<'_>,
+    scratch: &mut Scratch,
+) -> Result<u64, StepError> {
+    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    match newton(scratch, |scratch| look_at_velocities(tolerance, scratch), true) {
+        (solves, true) => Ok(solves),
+        (solves, false) => {
+            let sweeps = Iterative.correct_velocities(model, method, at, scratch)?;
+            Ok(solves + sweeps)
+        }
+    }
+}
+
+/// Solves until `look` finds all within tolerance; the number of solves, and whether it did.
+fn newton(
+    scratch: &mut Scratch,
+    look: impl Fn(&mut Scratch) -> f64,
+    velocity: bool,
+) -> (u64, bool) {
+    let mut solves = 0;
+    loop {
+        let worst = look(scratch);
+        if worst < 1.0 && (solves > 0 || worst == 0.0) {
+            return (solves, true);
+        }
+        if !worst.is_finite() || solves == MOST_SOLVES {
+            return (solves, false);
+        }
+        solve_and_apply(scratch, velocity);
+        solves += 1;
+    }
+}
+
+/// Looks at C(t+h); leaves −(C − target)/h, and which blocks are out. Returns the worst error over its tolerance.
+fn look_ahead(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> f64 {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    let h_inv = 1.0 / look.h;
+    let mut worst = 0.0;
+    let mut c = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        rows.out[i] = rows.inactive[i];
+        rows.gap[i] = 0.0;
+        if rows.inactive[i] {
+            continue;
+        }
+        let (row, n, bound) =
+            (rows.blocks[i].first_row, rows.blocks[i].n_rows, rows.blocks[i].bound);
+        let tolerance = rows.blocks[i].tolerance.unwrap_or(method.tolerance).max(floor);
+        let c = &mut c[..n];
+        rows.error_ahead(i, model, bodies, look, work, c);
+        if bound == Bound::None {
+            rows.gap[i] = norm(c);
+            worst = larger(worst, rows.gap[i] / tolerance);
+            for k in 0..n {
+                rows.error[row + k] = (rows.target[row + k] - c[k]) * h_inv;
+            }
+            continue;
+        }
+        let (target, allowed) = bound.target(rows.target[row], tolerance);
+        let over = c[0] - target;
+        rows.error[row] = -over * h_inv;
+        rows.out[i] = rows.at_bound(row, over * h_inv, rows.impulse[row]);
+        let one_sided = bound != Bound::Friction;
+        if one_sided {
+            rows.gap[i] = c[0].max(0.0);
+        }
+        if !rows.out[i] {
+            let error = if one_sided && over > 0.0 { c[0] } else { over.abs() };
+            worst = larger(worst, error / allowed);
+        }
+    }
+    worst
+}
+
+/// Looks at J v + C_t; leaves −(J v + C_t), and which blocks are out. Returns the worst error over the tolerance.
+fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
+    let Scratch { bodies, rows, .. } = scratch;
+    let mut worst = 0.0;
+    let mut e = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        rows.out[i] = rows.inactive[i];
+        rows.velocity_error[i] = 0.0;
+        if rows.inactive[i] {
+            continue;
+        }
+        let (row, n, bound) =
+            (rows.blocks[i].first_row, rows.blocks[i].n_rows, rows.blocks[i].bound);
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        for k in 0..n {
+            rows.error[row + k] = -e[k];
+        }
+        rows.out[i] = bound != Bound::None && rows.at_bound(row, e[0], rows.velocity_impulse[row]);
+        let error = norm(&e[..n]);
+        if !rows.out[i] {
+            worst = larger(worst, error / tolerance);
+        }
+        rows.velocity_error[i] = match bound {
+            Bound::None => error,
+            Bound::Rope | Bound::Stop => e[0].max(0.0),
+            Bound::Friction => 0.0,
+        };
+    }
+    worst
+}
+
+impl Rows {
+    /// Whether the impulse `p` of a bounded row is where an error `e` (of a rate) would push it out of its bounds.
+    fn at_bound(&self, row: usize, e: f64, p: f64) -> bool {
+        e > 0.0 && p <= self.lower[row] || e < 0.0 && p >= self.upper[row]
+    }
+}
+
+/// Solves K Δp = `rows.error` over the blocks that are not out, and applies Δp as far as the bounds allow.
+fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
+    let Scratch { bodies, rows, direct, .. } = scratch;
+    for (i, block) in rows.blocks.iter().enumerate() {
+        if rows.out[i] {
+            rows.error[block.first_row..block.first_row + block.n_rows].fill(0.0);
+        }
+    }
+    let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
+    factor.refresh_without(rows);
+    factor.solve(&rows.error, &mut rows.solution);
+    let mut delta = std::mem::take(&mut rows.solution);
+    rows.apply_all(&mut delta, velocity, bodies);
+    rows.solution = delta;
+}
+
+/// The larger of two; what is not a number is larger than any.
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a || b.is_nan() { b } else { a }
+}
