@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release -p gelenk --example million_steps -- 1000000
 //! cargo run --release -p gelenk --example million_steps -- 1000000 four-bar heavy-top
+//! cargo run --release -p gelenk --example million_steps -- 1000000 1e-12 four-bar    # with this tolerance, not the model's
 //! ```
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
@@ -73,14 +74,17 @@ fn load(scene: &Scene, overrides: &[(&str, &str)]) -> Result<Model, Box<dyn Erro
     Ok(load_text(scene.name, scene.text, &options)?.model)
 }
 
-/// Runs a model for `n` steps of order 2, as it asks to be run.
-fn long_run(model: &Model, n: u64) -> Result<Found, Box<dyn Error>> {
-    let settings = RunSettings {
+/// Runs a model for `n` steps of order 2, as it asks to be run or with another tolerance.
+fn long_run(model: &Model, n: u64, tolerance: Option<f64>) -> Result<Found, Box<dyn Error>> {
+    let mut settings = RunSettings {
         duration: n as f64 * model.run.step,
         order: 2,
         sample: None,
         ..model.run.clone()
     };
+    if let Some(tolerance) = tolerance {
+        (settings.tolerance, settings.velocity_tolerance) = (tolerance, tolerance);
+    }
     let mut errors = Vec::new();
     let mut found = Found {
         steps: 0,
@@ -129,15 +133,18 @@ fn trend(values: &[f64]) -> (f64, f64) {
     let x = |i: usize| (i as f64 + 0.5) / n - 0.5;
     let xx: f64 = (0..means.len()).map(|i| x(i) * x(i)).sum();
     let rise = means.iter().enumerate().map(|(i, m)| x(i) * (m - mean)).sum::<f64>() / xx;
-    let rest: f64 =
-        means.iter().enumerate().map(|(i, m)| (m - mean - rise * x(i)).powi(2)).sum();
+    let rest: f64 = means.iter().enumerate().map(|(i, m)| (m - mean - rise * x(i)).powi(2)).sum();
     (rise, (rest / (n - 2.0) / xx).sqrt())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let n: u64 = args.next().map_or(Ok(20_000), |text| text.parse())?;
-    let wanted: Vec<String> = args.collect();
+    let mut wanted: Vec<String> = args.collect();
+    let tolerance = wanted.first().and_then(|text| text.parse().ok());
+    if tolerance.is_some() {
+        wanted.remove(0);
+    }
     println!(
         "| model | steps | gap / tolerance | largest energy error: first tenth, J | last tenth, J | trend over all steps, J | of the \
          largest kinetic energy | begun | halved | steps/s |"
@@ -146,7 +153,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for scene in SCENES.iter().filter(|s| wanted.is_empty() || wanted.iter().any(|w| w == s.name)) {
         let model = load(scene, &[])?;
         let begin = Instant::now();
-        match long_run(&model, n) {
+        match long_run(&model, n, tolerance) {
             Ok(found) => {
                 let speed = found.steps as f64 / begin.elapsed().as_secs_f64();
                 let Found { steps, laps, gap, first, last, trend, deviation, halved, .. } = found;
@@ -184,7 +191,7 @@ mod tests {
         for scene in SCENES {
             let overrides: &[_] = if scene.name == "chain-100" { &[("n", "10")] } else { &[] };
             let model = load(scene, overrides).expect("a model of the gallery");
-            let found = long_run(&model, steps(scene.name)).expect("runs");
+            let found = long_run(&model, steps(scene.name), None).expect("runs");
             assert!(found.gap <= 1.0, "{}: gap of {} tolerances", scene.name, found.gap);
             assert!(found.steps == steps(scene.name));
         }
