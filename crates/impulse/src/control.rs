@@ -14,7 +14,6 @@ pub struct Control<'c> {
     /// T, s.
     pub period: f64,
     /// Reads the mechanism, sets inputs; an error ends the run with its text.
-    #[expect(clippy::type_complexity, reason = "a closure, named by its field")]
     pub law: &'c mut dyn FnMut(&Measured<'_>, &mut Inputs<'_>) -> Result<(), String>,
 }
 

@@ -50,6 +50,7 @@ impl Dense {
     }
 
     /// The state at time `t`, which should lie in the span. Impulses are those of the last node.
+    #[expect(clippy::float_cmp, reason = "at the very time of a node it is the node")]
     pub fn state(&self, model: &Model, t: f64) -> State {
         let mut state = self.nodes[2].clone();
         if let Some(node) = self.nodes.iter().find(|node| node.t == t) {
