@@ -25,12 +25,15 @@ pub const BLOCKS: u64 = 20;
 /// A position error at t = 1 s that counts as the same motion, m.
 pub const SAME_MOTION: f64 = 0.01;
 
+/// Runs its argument and says how many allocations that took.
+pub type CountAllocations = dyn Fn(&mut dyn FnMut()) -> u64;
+
 /// How to measure.
 pub struct BenchOptions<'a> {
     /// Shorter runs and smaller models.
     pub quick: bool,
-    /// Runs its argument and says how many allocations that took, where the program can count them.
-    pub count_allocations: Option<&'a dyn Fn(&mut dyn FnMut()) -> u64>,
+    /// Counts allocations, where the program can.
+    pub count_allocations: Option<&'a CountAllocations>,
     /// Is told the name of each run before it starts.
     pub watch: &'a dyn Fn(&str),
 }
@@ -369,12 +372,11 @@ fn measure(
             }
         }
     };
-    let allocations = match options.count_allocations {
-        Some(count) => Some(count(&mut all)),
-        None => {
-            all();
-            None
-        }
+    let allocations = if let Some(count) = options.count_allocations {
+        Some(count(&mut all))
+    } else {
+        all();
+        None
     };
     result.map_err(failed)?;
     let done = simulation.steps() as f64;
