@@ -17,6 +17,7 @@
 //!
 //! `examples/double_pendulum.rs` watches a run, `examples/own_model.rs` builds a model in code.
 
+pub mod accuracy;
 pub mod bench;
 pub mod certificate;
 pub mod converge;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gelenk_model::{Event, Limits, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
 
+use crate::accuracy::{AccuracyError, choose};
 use crate::recording::{self, Header, VerifyError, VerifyReport};
 
 /// The engines that exist, by the names of [`RunSettings::engine`].
@@ -20,13 +21,40 @@ pub enum SimulateError {
         /// The name.
         engine: String,
     },
+    /// No step was found for the accuracy asked for.
+    #[error(transparent)]
+    Accuracy(#[from] AccuracyError),
     /// The run could not go on; what was reached is inside.
     #[error(transparent)]
     Failed(#[from] RunFailure),
 }
 
 /// Runs `model` with the engine that `settings` name, and tells `observer`.
+///
+/// Settings with an accuracy and no estimated error go through [`choose`] first. Do that yourself to know what was chosen,
+/// and before recording, so that the recording has it.
 pub fn simulate(
+    model: &Model,
+    settings: &RunSettings,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, SimulateError> {
+    if settings.accuracy.is_some() && settings.estimated_error.is_none() {
+        known_engine(settings)?;
+        let chosen = choose(model, settings, &mut || ControlFlow::Continue(()))?;
+        return simulate_as_told(model, &chosen, observer);
+    }
+    simulate_as_told(model, settings, observer)
+}
+
+fn known_engine(settings: &RunSettings) -> Result<(), SimulateError> {
+    if ENGINES.contains(&settings.engine.as_str()) {
+        return Ok(());
+    }
+    Err(SimulateError::UnknownEngine { engine: settings.engine.clone() })
+}
+
+/// Runs `model` with the step and order of `settings`, whatever accuracy they ask for.
+pub(crate) fn simulate_as_told(
     model: &Model,
     settings: &RunSettings,
     observer: &mut dyn Observer,
@@ -47,7 +75,7 @@ pub fn verify(path: impl AsRef<Path>, limits: Limits) -> Result<VerifyReport, Ve
     ) {
         Ok(report) => Ok(Ok(report)),
         Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
-        Err(error @ SimulateError::UnknownEngine { .. }) => Err(error.to_string()),
+        Err(error) => Err(error.to_string()),
     })
 }
 

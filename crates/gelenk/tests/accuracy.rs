@@ -1,80 +1,109 @@
-//! What every model of the gallery keeps: positions that do not depend on the velocity correction, two solvers with one motion, the same
-//! bits in every run.
+//! Accuracy as an input: true errors are below it, and the estimate tells them.
 
-use gelenk::hash::state_hash;
-use gelenk::model::{LoadOptions, Model, RunReport, RunSettings, State, load_text};
-use gelenk::scenes::SCENES;
-use gelenk::simulate;
+use std::ops::ControlFlow;
 
-/// Scenes that begin in a singular position: several motions go on from there, and steps are halved until one is found, so that
-/// small differences decide.
-const SINGULAR: [&str; 2] = ["eight-loop-flat", "eight-loop-paper"];
+use gelenk::accuracy::{AccuracyError, Snapshot, apart, choose};
+use gelenk::model::{LoadOptions, Model, Observer, RunSettings, Sample, load_text};
 
-/// Every scene by name; the chain shorter, since the sweep is slow on long ones.
-fn gallery() -> impl Iterator<Item = (&'static str, Model)> {
-    SCENES.iter().map(|scene| {
-        let overrides = match scene.name {
-            "chain-100" => vec![("n".to_owned(), "10".to_owned())],
-            _ => Vec::new(),
-        };
-        let options = LoadOptions { overrides, ..LoadOptions::default() };
-        let loaded = load_text(scene.name, scene.text, &options);
-        (scene.name, loaded.unwrap_or_else(|e| panic!("{}:\n{e}", scene.name)).model)
-    })
+fn scene(name: &str) -> Model {
+    let text = gelenk::scenes::scene(name).expect("a scene").text;
+    load_text(name, text, &LoadOptions::default()).expect("a good model").model
 }
 
-fn run(model: &Model, settings: &RunSettings) -> RunReport {
-    simulate(model, settings, &mut ()).unwrap_or_else(|error| panic!("{}: {error}", model.name))
+fn choose_for(model: &Model, accuracy: f64, duration: f64) -> Result<RunSettings, AccuracyError> {
+    let settings = RunSettings { accuracy: Some(accuracy), duration, ..model.run.clone() };
+    choose(model, &settings, &mut || ControlFlow::Continue(()))
 }
 
-/// Settings for `n` steps of an order with a tolerance.
-fn settings(model: &Model, order: u32, n: f64, tolerance: f64) -> RunSettings {
-    let duration = n * model.run.step;
-    RunSettings { order, duration, tolerance, velocity_tolerance: tolerance, ..model.run.clone() }
-}
+/// Looks at every m-th step.
+struct Look(u64, Vec<Snapshot>);
 
-/// Largest distance of a body's place in one state from that in another, m.
-fn distance(a: &State, b: &State) -> f64 {
-    a.s.iter().zip(&b.s).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
-}
-
-#[test]
-fn velocity_correction_changes_no_position() {
-    for (name, model) in gallery() {
-        let orders = [(2, 50.0), (4, 20.0), (8, 6.0)];
-        for (order, n) in orders.into_iter().filter(|_| !SINGULAR.contains(&name)) {
-            let on = settings(&model, order, n, 1e-13);
-            let off = RunSettings { velocity_correction: false, ..on.clone() };
-            let off = distance(&run(&model, &on).state, &run(&model, &off).state);
-            assert!(off < 1e-10, "{name}, order {order}: {off:e} m");
+impl Observer for Look {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        if sample.step > 0 && sample.step.is_multiple_of(self.0) {
+            self.1.push(Snapshot::of(sample.state));
         }
+        ControlFlow::Continue(())
     }
 }
 
-#[test]
-fn both_solvers_give_the_same_motion() {
-    for (name, model) in gallery() {
-        for (order, n) in [(2, 60.0), (4, 20.0)].into_iter().filter(|_| !SINGULAR.contains(&name)) {
-            let tolerance = 1e-11;
-            let direct = settings(&model, order, n, tolerance);
-            let iterative = RunSettings { solver: "iterative".to_owned(), ..direct.clone() };
-            let off = distance(&run(&model, &direct).state, &run(&model, &iterative).state);
-            assert!(off < 20.0 * tolerance, "{name}, order {order}: {off:e} m");
-        }
-    }
+fn look(model: &Model, settings: &RunSettings, every: u64) -> Vec<Snapshot> {
+    let mut look = Look(every, Vec::new());
+    let settings = RunSettings { sample: None, ..settings.clone() };
+    gelenk::simulate(model, &settings, &mut look).expect("it runs");
+    look.1
 }
 
-#[test]
-fn every_run_gives_the_same_bits() {
-    let hashes = || -> Vec<_> {
-        let orders = [(2, 100.0), (4, 20.0)];
-        let runs = gallery().flat_map(|(name, model)| {
-            orders.map(|(order, n)| {
-                let settings = settings(&model, order, n, model.run.tolerance);
-                (name, order, state_hash(&run(&model, &settings).state))
-            })
-        });
-        runs.collect()
+/// The error of a run at all its steps, against a much finer one.
+fn true_error(model: &Model, settings: &RunSettings) -> f64 {
+    // A step that order 8 resolves to rounding.
+    let finer = (settings.step / 0.002).ceil().max(2.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
+    let every = finer as u64;
+    let reference = RunSettings {
+        step: settings.step / finer,
+        order: 8,
+        tolerance: 1e-13,
+        velocity_tolerance: 1e-13,
+        ..settings.clone()
     };
-    assert_eq!(hashes(), hashes());
+    let (run, exact) = (look(model, settings, 1), look(model, &reference, every));
+    assert_eq!(run.len(), exact.len());
+    apart(model, &run, &exact)
+}
+
+#[test]
+fn the_error_is_below_the_accuracy_and_known() {
+    let models = [
+        ("pendulum", 2.0),
+        ("double-pendulum", 0.5),
+        ("slider-crank", 0.4),
+        ("heavy-top", 0.2),
+        ("spring-oscillator", 2.0),
+    ];
+    let mut report = String::new();
+    let mut good = true;
+    for (name, duration) in models {
+        let model = scene(name);
+        for accuracy in [1e-4, 1e-6, 1e-8, 1e-10] {
+            let chosen = choose_for(&model, accuracy, duration).expect("possible");
+            let estimate = chosen.estimated_error.expect("an estimate");
+            let error = true_error(&model, &chosen);
+            let within = error <= accuracy && estimate < 10.0 * error && error < 10.0 * estimate;
+            good &= within;
+            report += &format!(
+                "{name}, accuracy {accuracy:.0e}, order {}, step {:.4} s: estimate {estimate:.1e}, error {error:.1e}{}\n",
+                chosen.order,
+                chosen.step,
+                if within { "" } else { "  <--" }
+            );
+        }
+    }
+    assert!(good, "{report}");
+}
+
+#[test]
+fn a_run_with_accuracy_is_that_of_what_was_chosen() {
+    let model = scene("pendulum");
+    let settings = RunSettings { accuracy: Some(1e-6), duration: 1.0, ..model.run.clone() };
+    let chosen = choose_for(&model, 1e-6, 1.0).expect("possible");
+    assert_eq!(chosen, choose_for(&model, 1e-6, 1.0).expect("possible"), "the same every time");
+    let run = |settings: &RunSettings| {
+        gelenk::simulate(&model, settings, &mut ()).expect("it runs").state
+    };
+    assert_eq!(run(&settings), run(&chosen));
+    // Chosen once, it is used as it is.
+    let again = choose(&model, &chosen, &mut || ControlFlow::Continue(())).expect("as it is");
+    assert_eq!(again, chosen);
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_with_what_was() {
+    let model = scene("pendulum");
+    let error = choose_for(&model, 1e-17, 1.0).expect_err("below rounding");
+    assert!(matches!(error, AccuracyError::Rounding { floor, .. } if floor < 1e-12), "{error}");
+    // Chaos over a long time: errors grow by many decades.
+    let model = scene("double-pendulum");
+    let error = choose_for(&model, 1e-9, 30.0).expect_err("chaotic");
+    assert!(matches!(error, AccuracyError::Rounding { growth, .. } if growth > 1e6), "{error}");
 }

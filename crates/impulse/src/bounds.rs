@@ -56,6 +56,23 @@ impl Bound {
         model.rows.iter().map(own).collect()
     }
 
+    /// Whether a block is friction of a coordinate whose motion is prescribed. (n blocks)
+    pub(crate) fn prescribed(model: &Model) -> Vec<bool> {
+        let driven = |joint, which| {
+            model.rows.iter().any(|block| match &block.kind {
+                RowKind::Tie(tie) => {
+                    matches!(tie.terms[..], [(j, w, _)] if j == joint && w == which)
+                }
+                _ => false,
+            })
+        };
+        let own = |block: &gelenk_model::RowBlock| match &block.kind {
+            RowKind::Friction(friction) => driven(friction.joint, friction.which),
+            _ => false,
+        };
+        model.rows.iter().map(own).collect()
+    }
+
     /// The bounds of a block of the model.
     pub(crate) fn new(model: &Model, block: &gelenk_model::RowBlock) -> Self {
         match &block.kind {
@@ -80,6 +97,8 @@ pub enum Mode {
     Coulomb,
     /// Dry friction with a sliding direction that is known, the sign of q̇, through all stages of a step.
     Slip(f64),
+    /// Dry friction of a coordinate whose motion is prescribed: the sign of q̇, 0 at rest. It has no say in the motion.
+    Driven(f64),
     /// Dry friction that holds through all stages of a step.
     Stick,
     /// The joint is not there.
@@ -124,6 +143,10 @@ impl Rows {
                     let tolerance = self.bound_tolerance(i, bodies, method);
                     let rests = c >= -tolerance && rate >= -slow;
                     if c > tolerance || rests { Mode::OneSided } else { Mode::Open }
+                }
+                Bound::Friction if self.prescribed[i] => {
+                    let rate = self.rate(i, bodies);
+                    Mode::Driven(if rate.abs() > slow { rate.signum() } else { 0.0 })
                 }
                 Bound::Friction if method.order == Order::Two => Mode::Coulomb,
                 Bound::Friction => {
@@ -174,7 +197,7 @@ impl Rows {
                     let most = 0.5 * friction_force(model, i) * h.abs();
                     (-most, most)
                 }
-                Mode::Slip(sign) => {
+                Mode::Slip(sign) | Mode::Driven(sign) => {
                     let p = -sign * 0.5 * friction_force(model, i) * h;
                     (p, p)
                 }
@@ -216,7 +239,8 @@ impl Rows {
     /// ```text
     /// m = −K⁻¹ J M⁻¹ Wᵀ,   k = W M⁻¹ (Wᵀ + Jᵀ m)
     /// ```
-    /// J, K of the joint, W of the coordinate. Coordinates are often hard to move by themselves (a torque on a body that
+    /// J, K of the joint, W of the coordinate. The error along it is that of the coordinate and m times that of the joint.
+    /// Coordinates are often hard to move by themselves (a torque on a body that
     /// hangs at a long arm), and the sweep between the two would take for ever.
     pub(crate) fn carry_bounded(&mut self) {
         /// Part of the row's own response below which what is left beside the joint is rounding.

@@ -35,6 +35,8 @@ pub struct Rows {
     pub carry: Vec<[f64; small::MAX]>,
     /// The block of its joint, for stops and friction; constant. (n blocks)
     pub carrier: Vec<Option<usize>>,
+    /// Friction of coordinates whose motion is prescribed; constant. (n blocks)
+    pub prescribed: Vec<bool>,
     /// Smallest impulse that each row may have in the running correction, N s or N m s; written before it. (n_rows)
     pub lower: Vec<f64>,
     /// Largest impulse. (n_rows)
@@ -131,6 +133,7 @@ impl Rows {
             mode: vec![Mode::Equal; n_blocks],
             carry: vec![[0.0; small::MAX]; if any_bounded { n_blocks } else { 0 }],
             carrier: Bound::carriers(model),
+            prescribed: Bound::prescribed(model),
             inactive: vec![false; n_blocks],
             out: vec![false; n_blocks],
             lower: vec![f64::NEG_INFINITY; n_rows],
@@ -380,8 +383,15 @@ impl Rows {
         }
     }
 
-    /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what their bounds allow and added to the impulses of positions or velocities.
-    pub(crate) fn apply_all(&mut self, delta: &mut [f64], velocity: bool, bodies: &mut Bodies) {
+    /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what their bounds allow and added to the impulses of positions or velocities. Returns
+    /// whether bounds have cut any.
+    pub(crate) fn apply_all(
+        &mut self,
+        delta: &mut [f64],
+        velocity: bool,
+        bodies: &mut Bodies,
+    ) -> bool {
+        let mut cut = false;
         for i in 0..self.blocks.len() {
             let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
             let impulse = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
@@ -390,14 +400,17 @@ impl Rows {
                 continue;
             }
             if self.blocks[i].bound != Bound::None {
-                let p = impulse[row];
-                delta[row] = (p + delta[row]).clamp(self.lower[row], self.upper[row]) - p;
+                let (p, wanted) = (impulse[row], impulse[row] + delta[row]);
+                let allowed = wanted.clamp(self.lower[row], self.upper[row]);
+                cut |= allowed != wanted;
+                delta[row] = allowed - p;
             }
             for k in row..row + n {
                 impulse[k] += delta[k];
             }
             self.apply(i, &delta[row..row + n], bodies);
         }
+        cut
     }
 }
 

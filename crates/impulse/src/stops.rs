@@ -66,7 +66,8 @@ impl Watch {
     /// within it, and blurred by the gaps of the joints.
     fn passed(&self, place: (f64, f64)) -> bool {
         if self.start > -0.5 * self.tolerance {
-            place.0 > self.tolerance && place.1 > 0.0
+            let approaches = place.1 > 0.0;
+            place.0 > if approaches { 0.75 * self.tolerance } else { self.tolerance }
         } else {
             place.0 > 0.5 * self.tolerance
         }

@@ -39,10 +39,11 @@ start = 0.3
 fn a_sliding_block_stops() {
     let model = block("[0, 0, -9.81]", 1.5, "friction = 3");
     let (stop, way) = (1.5 * 2.0 / 3.0, 2.0 * 1.5 * 1.5 / 6.0);
-    for order in [2, 4] {
+    for (order, solver) in [(2, "iterative"), (2, "direct"), (4, "direct")] {
         let mut errors = Vec::new();
         for h in [0.02, 0.01, 0.005] {
-            let settings = RunSettings { order, ..settings(h, 1e-10) };
+            let solver = solver.to_owned();
+            let settings = RunSettings { order, solver, ..settings(h, 1e-10) };
             let mut simulation = Simulation::new(&model, &settings).unwrap();
             while simulation.state().t < stop - 1.5 * h {
                 simulation.step().unwrap();
@@ -73,9 +74,10 @@ fn a_sliding_block_stops() {
 #[test]
 fn a_block_on_a_slope_stays_put() {
     // g sin α = 3 m/s², so that 6 N pull along the slope.
-    for order in [2, 4] {
+    for (order, solver) in [(2, "iterative"), (2, "direct"), (4, "direct")] {
         let model = block("[3, 0, -9]", 0.0, "friction = 6.01");
-        let settings = RunSettings { order, ..settings(0.005, 1e-9) };
+        let solver = solver.to_owned();
+        let settings = RunSettings { order, solver, ..settings(0.005, 1e-9) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
         for _ in 0..10_000 {
             simulation.step().unwrap();
@@ -92,9 +94,10 @@ fn a_block_on_a_slope_stays_put() {
 /// Above the bound it accelerates at g sin α − F/m, whatever the order.
 #[test]
 fn a_block_on_a_slope_slides() {
-    for order in [2, 4, 6] {
+    for (order, solver) in [(2, "iterative"), (2, "direct"), (4, "iterative"), (6, "direct")] {
         let model = block("[3, 0, -9]", 0.0, "friction = 4");
-        let settings = RunSettings { order, ..settings(0.01, 1e-10) };
+        let solver = solver.to_owned();
+        let settings = RunSettings { order, solver, ..settings(0.01, 1e-10) };
         let end = after(&model, &settings, 2.0);
         let x = end.state().coordinate[0] - 0.3;
         assert!((x - 0.5 * (3.0 - 2.0) * 4.0).abs() < 1e-9, "{order}: {x}");
@@ -110,8 +113,9 @@ fn an_oscillator_loses_its_amplitude_by_equal_steps() {
     // k = 50 N/m, F = 1 N: 0.04 m a half swing, starting at 0.25 m: 0.21, 0.17, ... 0.01 < F/k = 0.02.
     let model = block("[0, 0, 0]", 0.0, "friction = 1\nstiffness = 50\nrest = 0.05");
     let half = std::f64::consts::PI / (50.0_f64 / 2.0).sqrt();
-    for (order, h, tolerance) in [(2, 0.002, 2e-6), (4, 0.01, 2e-6)] {
-        let settings = RunSettings { order, ..settings(h, 1e-11) };
+    for (order, h, solver) in [(2, 0.002, "iterative"), (2, 0.002, "direct"), (4, 0.01, "direct")] {
+        let (tolerance, solver) = (2e-6, solver.to_owned());
+        let settings = RunSettings { order, solver, ..settings(h, 1e-11) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
         // The farthest place of each half swing.
         let mut turns = [(0.0, 0.0); 6];
@@ -170,8 +174,11 @@ friction = {friction}
     let lead = 0.05 / std::f64::consts::TAU;
     let load = 2.0 * 10.0 * lead; // N m
     let held = toml(&text(1.001 * load));
-    let end = after(&held, &settings(0.01, 1e-10), 10.0);
-    assert!(end.state().coordinate[0].abs() < 1e-10, "{:?}", end.state().coordinate);
+    for solver in ["iterative", "direct"] {
+        let settings = RunSettings { solver: solver.to_owned(), ..settings(0.01, 1e-10) };
+        let end = after(&held, &settings, 10.0);
+        assert!(end.state().coordinate[0].abs() < 1e-10, "{:?}", end.state().coordinate);
+    }
     let turns = toml(&text(0.4 * load));
     let end = after(&turns, &settings(0.01, 1e-10), 1.0);
     let alpha = 0.6 * load / (0.02 + 2.0 * lead * lead);
@@ -219,4 +226,96 @@ damping = [0, 0.5, 0]
     let taken = end.ledger().dissipation;
     assert!((taken - taken_x - taken_turn - taken_y).abs() < 1e-8, "{taken}");
     assert!(end.ledger().integrator_error().abs() < 1e-9);
+}
+
+/// A double pendulum of heavy arms with friction in both hinges comes to rest, stays there, and all its energy is told.
+#[test]
+fn friction_in_a_chain_comes_to_rest() {
+    let model = toml(
+        r#"
+[model]
+name = "arms"
+[[body]]
+name = "upper"
+mass = 2
+shape = { cylinder = { radius = 0.03 } }
+ends = [[0, 0, 0], [1, 0, 0]]
+[[body]]
+name = "lower"
+mass = 1
+shape = { cylinder = { radius = 0.03 } }
+ends = [[1, 0, 0], [2, 0, 0]]
+[[joint]]
+name = "shoulder"
+type = "hinge"
+between = ["world", "upper"]
+point = [0, 0, 0]
+axis = [0, 1, 0]
+friction = 4
+[[joint]]
+name = "elbow"
+type = "hinge"
+between = ["upper", "lower"]
+point = [1, 0, 0]
+axis = [0, 1, 0]
+friction = 1
+"#,
+    );
+    let mut places = Vec::new();
+    for (solver, h) in [("iterative", 0.005), ("direct", 0.005), ("direct", 0.0025)] {
+        let settings = RunSettings { solver: solver.to_owned(), ..settings(h, 1e-10) };
+        let rest = after(&model, &settings, 12.0);
+        let speed = rest.state().omega[1].norm() + rest.state().omega[2].norm();
+        assert!(speed < 1e-9, "{solver} {h}: {speed}");
+        let later = after(&model, &settings, 20.0);
+        for (a, b) in rest.state().coordinate.iter().zip(&later.state().coordinate) {
+            assert!((a - b).abs() < 2e-10, "{solver} {h}: {a} {b}");
+        }
+        let ledger = later.ledger();
+        assert!(ledger.kinetic < 1e-16);
+        let lost = ledger.initial - ledger.potential;
+        assert!((ledger.dissipation - lost).abs() < 300.0 * h * h, "{ledger:?}");
+        places.push(later.state().coordinate.clone());
+    }
+    for (a, b) in places[0].iter().zip(&places[1]) {
+        assert!((a - b).abs() < 1e-5, "{places:?}");
+    }
+}
+
+/// A drive that turns a hinge as told meets its friction: the work it does is the friction's, whatever the friction.
+#[test]
+fn a_prescribed_motion_overcomes_friction() {
+    for friction in [0.5, 500.0] {
+        let model = toml(&format!(
+            r#"
+[model]
+name = "crank"
+gravity = [0, 0, 0]
+[[body]]
+name = "crank"
+mass = 1
+inertia = [0.1, 0.1, 0.1]
+[[joint]]
+name = "axle"
+type = "hinge"
+between = ["world", "crank"]
+point = [0, 0, 0]
+axis = [0, 0, 1]
+friction = {friction}
+motion = {{ angle = "t^2" }}
+"#
+        ));
+        for solver in ["iterative", "direct"] {
+            let settings = RunSettings { solver: solver.to_owned(), ..settings(0.01, 1e-10) };
+            let end = after(&model, &settings, 1.0);
+            assert!((end.state().coordinate[0] - 1.0).abs() < 1e-9);
+            let ledger = end.ledger();
+            // The first step begins at rest, where friction has no direction yet.
+            assert!((ledger.dissipation - friction).abs() < 2e-4 * friction, "{solver} {ledger:?}");
+            assert!(
+                (ledger.work - friction - 0.5 * 0.1 * 4.0).abs() < 2e-4 * friction,
+                "{ledger:?}"
+            );
+        }
+    }
 }

@@ -244,7 +244,12 @@ fn random_chain(random: &mut Random) -> Model {
             max: random.between(0.02, 0.3),
             restitution: if random.next() < 0.2 { 1.0 } else { random.next() },
         });
-        let properties = JointProperties { limits: limits.collect(), ..Default::default() };
+        let limits = limits.collect();
+        let mut friction = vec![0.0; n_coordinates];
+        if random.next() < 0.3 {
+            friction.fill_with(|| random.between(0.0, 5.0));
+        }
+        let properties = JointProperties { limits, friction, ..Default::default() };
         let id = builder.joint(&format!("joint {i}"), [last, body], kind, None);
         builder.joint_properties(id, properties);
         last = body;

@@ -14,6 +14,8 @@ pub(super) struct Factor {
     entries: Vec<Entry>,
     /// What the elimination of a column subtracts from blocks below the diagonal of later columns.
     updates: Vec<Update>,
+    /// Number of joints; one more column takes what belongs to none.
+    spare: usize,
 }
 
 /// A joint.
@@ -44,7 +46,8 @@ impl Factor {
     /// The pattern. `touched` lists, in elimination order, the row blocks that the elimination of each one touches; `place`
     /// says where each row block comes in it.
     pub(super) fn new(touched: &[Vec<usize>], place: &[usize]) -> Self {
-        let mut factor = Factor { columns: Vec::new(), entries: Vec::new(), updates: Vec::new() };
+        let mut factor =
+            Factor { columns: Vec::new(), entries: Vec::new(), updates: Vec::new(), spare: 0 };
         for later in touched {
             let mut rows: Vec<usize> = later.iter().map(|&block| place[block]).collect();
             rows.sort_unstable();
@@ -66,7 +69,16 @@ impl Factor {
             }
             factor.columns[k].updates = (first, factor.updates.len());
         }
+        // One more of each, for links without a joint there.
+        factor.spare = factor.columns.len();
+        factor.columns.push(Column { diagonal: Mat3::zeros(), entries: (0, 0), updates: (0, 0) });
+        factor.entries.push(Entry { row: factor.spare, block: Mat3::zeros() });
         factor
+    }
+
+    /// The entry for pairs where one joint is not there.
+    pub(super) fn spare_entry(&self) -> usize {
+        self.entries.len() - 1
     }
 
     /// Which entry the block of joints `row` and `column` is, where `row` is eliminated after `column`.
@@ -98,12 +110,17 @@ impl Factor {
         &mut self.entries[entry].block
     }
 
-    /// K = L D Lᵀ; false where a pivot is nearly singular.
-    pub(super) fn factorize(&mut self, alone: &[f64]) -> bool {
-        for k in 0..self.columns.len() {
+    /// K = L D Lᵀ. Returns the smallest determinant of a pivot block as a part of what its joint has `alone`; 0 where it is nearly
+    /// singular.
+    pub(super) fn factorize(&mut self, alone: &[f64]) -> f64 {
+        let mut weakest = 1.0_f64;
+        for k in 0..self.spare {
             let (before, after) = self.columns.split_at_mut(k + 1);
             let Column { diagonal, entries, updates } = &mut before[k];
-            let Some(inverse) = inverse(diagonal, SINGULAR * alone[k]) else { return false };
+            let Some((inverse, determinant)) = inverse(diagonal, SINGULAR * alone[k]) else {
+                return 0.0;
+            };
+            weakest = weakest.min(determinant / alone[k]);
             *diagonal = inverse;
             let (from, to) = *entries;
             let (own, later) = self.entries.split_at_mut(to);
@@ -128,18 +145,19 @@ impl Factor {
                 }
             }
         }
-        true
+        weakest
     }
 
     /// Solves K x = e in place.
     pub(super) fn solve(&self, x: &mut [Vec3]) {
-        for (k, column) in self.columns.iter().enumerate() {
+        let columns = &self.columns[..self.spare];
+        for (k, column) in columns.iter().enumerate() {
             let own = x[k];
             for entry in &self.entries[column.entries.0..column.entries.1] {
                 x[entry.row] -= entry.block * own;
             }
         }
-        for (k, column) in self.columns.iter().enumerate().rev() {
+        for (k, column) in columns.iter().enumerate().rev() {
             let mut own = column.diagonal * x[k];
             for entry in &self.entries[column.entries.0..column.entries.1] {
                 own -= entry.block.tr_mul(&x[entry.row]);
@@ -159,9 +177,10 @@ fn subtract_symmetric(c: &mut Mat3, a: &Mat3, b: &Mat3) {
     }
 }
 
-/// The inverse of a symmetric matrix, given its upper half, by its cofactors, if its determinant is above `least`.
+/// The inverse of a symmetric matrix, given its upper half, by its cofactors, and its determinant, if
+/// that is above `least`.
 #[inline(always)]
-pub(super) fn inverse(a: &Mat3, least: f64) -> Option<Mat3> {
+pub(super) fn inverse(a: &Mat3, least: f64) -> Option<(Mat3, f64)> {
     let (xx, xy, xz) = (a.m11, a.m12, a.m13);
     let (yy, yz, zz) = (a.m22, a.m23, a.m33);
     let c_xx = yy * zz - yz * yz;
@@ -175,9 +194,10 @@ pub(super) fn inverse(a: &Mat3, least: f64) -> Option<Mat3> {
     let (xx_inv, xy_inv, xz_inv) = (c_xx * d, c_xy * d, c_xz * d);
     let (yy_inv, yz_inv) = ((xx * zz - xz * xz) * d, (xy * xz - xx * yz) * d);
     let zz_inv = (xx * yy - xy * xy) * d;
-    Some(Mat3::new(
+    let inverse = Mat3::new(
         xx_inv, xy_inv, xz_inv, //
         xy_inv, yy_inv, yz_inv, //
         xz_inv, yz_inv, zz_inv,
-    ))
+    );
+    Some((inverse, determinant))
 }

@@ -5,6 +5,7 @@ use gelenk_model::Model;
 use gelenk_model::math::Vec3;
 use gelenk_model::signal::Work;
 
+use super::direct::{settle_positions, settle_velocities};
 use super::{Anderson, Solver, norm};
 use crate::balls::Balls;
 use crate::bounds::Bound;
@@ -54,11 +55,26 @@ impl Solver for Iterative {
         let found = if let Some(balls) = balls {
             balls.begin_sweeps(bodies);
             let mut system = BallSweep { method, look, floor, bodies, balls, rows };
-            let found = sweeps(&mut system, anderson);
-            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            let found = sweeps(&mut system, anderson, u64::MAX);
+            balls.end(&mut rows.impulse, &mut rows.gap);
+            balls.end_sweeps(bodies);
             found
         } else {
-            sweeps(&mut PositionSweep { model, method, look, floor, bodies, rows, work }, anderson)
+            let most = rows.plain_sweeps();
+            let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
+            match sweeps(&mut system, anderson, most) {
+                Err((_, done)) if done == most => {
+                    let (solves, settled) = settle_positions(model, method, look, scratch);
+                    if settled {
+                        return Ok(done + solves);
+                    }
+                    let Scratch { bodies, rows, work, anderson, .. } = scratch;
+                    let mut system =
+                        PositionSweep { model, method, look, floor, bodies, rows, work };
+                    sweeps(&mut system, anderson, u64::MAX)
+                }
+                other => other,
+            }
         };
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
@@ -83,11 +99,23 @@ impl Solver for Iterative {
         let found = if let Some(balls) = balls {
             balls.begin_sweeps(bodies);
             let mut system = BallVelocitySweep { tolerance, balls, rows };
-            let found = sweeps(&mut system, anderson);
-            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            let found = sweeps(&mut system, anderson, u64::MAX);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
+            balls.end_sweeps(bodies);
             found
         } else {
-            sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson)
+            let most = rows.plain_sweeps();
+            match sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, most) {
+                Err((_, done)) if done == most => {
+                    let (solves, settled) = settle_velocities(method, scratch);
+                    if settled {
+                        return Ok(done + solves);
+                    }
+                    let Scratch { bodies, rows, anderson, .. } = scratch;
+                    sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, u64::MAX)
+                }
+                other => other,
+            }
         };
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
@@ -106,8 +134,8 @@ trait Swept {
     fn correct(&mut self, i: usize, sweep: &mut Sweep);
     /// The impulses so far. (n_rows)
     fn impulses(&mut self) -> &[f64];
-    /// Adds `delta` to them, as far as one-sided rows allow. (n_rows)
-    fn add(&mut self, delta: &mut [f64]);
+    /// Adds `delta` to them, as far as bounds allow; true if some did not. (n_rows)
+    fn add(&mut self, delta: &mut [f64]) -> bool;
 }
 
 /// Position correction of general rows.
@@ -150,6 +178,19 @@ impl Swept for PositionSweep<'_> {
                 missing = c[0]; // gaps count from 0, not from the target
             }
             if sweep.wants(i, missing, allowed) {
+                let mut over = c[0] - target;
+                if let Some(joint) = rows.carrier[i] {
+                    let (row, n) = (rows.blocks[joint].first_row, rows.blocks[joint].n_rows);
+                    let mut c = [0.0; small::MAX];
+                    rows.error_ahead(joint, self.model, bodies, self.look, self.work, &mut c[..n]);
+                    let tolerance = rows.blocks[joint].tolerance.unwrap_or(self.method.tolerance);
+                    let part = sweep.part(norm(&c[..n]), tolerance.max(self.floor));
+                    for k in 0..n {
+                        over += rows.carry[i][k] * (c[k] - rows.target[row + k]) * part;
+                    }
+                }
+                let row = rows.blocks[i].first_row;
+                let p = rows.bounded(row, k_inv * over * h_inv, rows.impulse[row]);
                 rows.apply_bounded(i, p, false, bodies);
             }
             return;
@@ -174,8 +215,8 @@ impl Swept for PositionSweep<'_> {
         &self.rows.impulse
     }
 
-    fn add(&mut self, delta: &mut [f64]) {
-        self.rows.apply_all(delta, false, self.bodies);
+    fn add(&mut self, delta: &mut [f64]) -> bool {
+        self.rows.apply_all(delta, false, self.bodies)
     }
 }
 
@@ -208,6 +249,13 @@ impl Swept for VelocitySweep<'_> {
             let p = rows.bounded(row, k_inv * e[0], rows.velocity_impulse[row]);
             let missing = p.abs() / k_inv.max(f64::MIN_POSITIVE);
             if sweep.wants(i, missing, self.tolerance) {
+                let mut over = e[0];
+                if let Some(joint) = rows.carrier[i] {
+                    let n = rows.blocks[joint].n_rows;
+                    rows.error_rate(joint, &bodies.twists, &mut e[..n]);
+                    over += rows.carry[i][..n].iter().zip(&e[..n]).map(|(m, e)| m * e).sum::<f64>();
+                }
+                let p = rows.bounded(row, k_inv * over, rows.velocity_impulse[row]);
                 rows.apply_bounded(i, p, true, bodies);
             }
             return;
@@ -227,8 +275,8 @@ impl Swept for VelocitySweep<'_> {
         &self.rows.velocity_impulse
     }
 
-    fn add(&mut self, delta: &mut [f64]) {
-        self.rows.apply_all(delta, true, self.bodies);
+    fn add(&mut self, delta: &mut [f64]) -> bool {
+        self.rows.apply_all(delta, true, self.bodies)
     }
 }
 
@@ -266,8 +314,9 @@ impl Swept for BallSweep<'_> {
         &self.rows.solution
     }
 
-    fn add(&mut self, delta: &mut [f64]) {
+    fn add(&mut self, delta: &mut [f64]) -> bool {
         self.balls.add(delta);
+        false
     }
 }
 
@@ -296,14 +345,27 @@ impl Swept for BallVelocitySweep<'_> {
         &self.rows.solution
     }
 
-    fn add(&mut self, delta: &mut [f64]) {
+    fn add(&mut self, delta: &mut [f64]) -> bool {
         self.balls.add(delta);
+        false
     }
 }
 
-/// Sweeps until all blocks are closed and returns the corrections, or the worst block and the sweeps done.
+impl Rows {
+    /// Sweeps after which rows with bounds are left to the active set of the direct solver: acceleration looks for the trend
+    /// of an iteration whose rows no longer change their part in it.
+    fn plain_sweeps(&self) -> u64 {
+        if self.has_bounds() { PLAIN_SWEEPS } else { u64::MAX }
+    }
+}
+
+/// Sweeps until all blocks are closed and returns the corrections, or the worst block and the sweeps done, `most` at most.
 #[inline(always)]
-fn sweeps(system: &mut impl Swept, anderson: &mut Anderson) -> Result<u64, (usize, u64)> {
+fn sweeps(
+    system: &mut impl Swept,
+    anderson: &mut Anderson,
+    most: u64,
+) -> Result<u64, (usize, u64)> {
     let n_blocks = system.n_blocks();
     let mut progress = Progress::new(n_blocks);
     let mut corrections = 0;
@@ -320,12 +382,15 @@ fn sweeps(system: &mut impl Swept, anderson: &mut Anderson) -> Result<u64, (usiz
         if sweep.corrections == 0 {
             return Ok(corrections);
         }
-        if !progress.goes_on(sweep.worst) {
+        if !progress.goes_on(sweep.worst) || progress.sweeps == most {
             return Err((sweep.worst_block, progress.sweeps));
         }
         if accelerate {
             let delta = anderson.after(system.impulses());
-            system.add(delta);
+            // A row that has come to a bound no longer follows the trend.
+            if system.add(delta) {
+                anderson.reset();
+            }
         }
         // All within tolerance while it swept: the next sweep only looks, and goes on if that did not hold.
         let slow = progress.sweeps >= PLAIN_SWEEPS && sweep.worst >= 1.0;

@@ -103,6 +103,9 @@ impl Context<'_> {
             let help = "choose a larger step or a shorter duration";
             self.error("bad-step", &at("step"), span, message, help);
         }
+        if let Some(accuracy) = &spec.accuracy {
+            run.accuracy = self.positive(&at("accuracy"), accuracy);
+        }
         if let Some(sample) = &spec.sample {
             run.sample = self.positive(&at("sample"), sample);
         }

@@ -25,7 +25,6 @@ pub(super) fn correct_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    let floor = scratch.bodies.position_floor();
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
@@ -35,8 +34,7 @@ pub(super) fn correct_positions(
         }
         rows.apply(i, &rows.impulse[row..row + n], bodies);
     }
-    let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-    match newton(scratch, see, false) {
+    match settle_positions(model, method, look, scratch) {
         (solves, true) => Ok(solves),
         (solves, false) => {
             let sweeps = Iterative.correct_positions(model, method, look, scratch)?;
@@ -52,14 +50,41 @@ pub(super) fn correct_velocities(
     at: &At<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-    match newton(scratch, |scratch| look_at_velocities(tolerance, scratch), true) {
+    let Scratch { bodies, rows, .. } = scratch;
+    for i in 0..rows.blocks.len() {
+        if rows.inactive[i] || rows.blocks[i].bound == Bound::None {
+            continue;
+        }
+        let row = rows.blocks[i].first_row;
+        let before = rows.velocity_impulse[row];
+        let p = before.clamp(rows.lower[row], rows.upper[row]);
+        rows.velocity_impulse[row] = p;
+        rows.apply(i, &[p - before], bodies);
+    }
+    match settle_velocities(method, scratch) {
         (solves, true) => Ok(solves),
         (solves, false) => {
             let sweeps = Iterative.correct_velocities(model, method, at, scratch)?;
             Ok(solves + sweeps)
         }
     }
+}
+
+/// Position correction from the impulses there are: the number of solves, and whether all is closed.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> (u64, bool) {
+    let floor = scratch.bodies.position_floor();
+    newton(scratch, |scratch| look_ahead(model, method, look, floor, scratch), false)
+}
+
+/// Velocity correction from the impulses there are: the number of solves, and whether all is closed.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    newton(scratch, |scratch| look_at_velocities(tolerance, scratch), true)
 }
 
 /// Solves until `look` finds all within tolerance; the number of solves, and whether it did.

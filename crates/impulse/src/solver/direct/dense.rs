@@ -3,9 +3,10 @@
 /// Inverse of a symmetric positive semidefinite matrix in place, leaving out rows that depend on earlier ones.
 ///
 /// Gauss-Jordan in the given order. A pivot not above `drop` times `scale` (the diagonal before any elimination) is
-/// rounding: its row is redundant and gets no impulse. Returns how many were left out.
-pub(super) fn invert_dropping(a: &mut [f64], n: usize, scale: &[f64], drop: f64) -> usize {
-    let mut dropped = 0;
+/// rounding: its row is redundant and gets no impulse. Returns how many were left out, and the smallest other pivot as a part
+/// of its `scale`.
+pub(super) fn invert_dropping(a: &mut [f64], n: usize, scale: &[f64], drop: f64) -> (usize, f64) {
+    let (mut dropped, mut weakest) = (0, 1.0_f64);
     for k in 0..n {
         let pivot = a[k * n + k];
         if pivot.is_nan() || pivot <= drop * scale[k] {
@@ -16,6 +17,7 @@ pub(super) fn invert_dropping(a: &mut [f64], n: usize, scale: &[f64], drop: f64)
             dropped += 1;
             continue;
         }
+        weakest = weakest.min(pivot / scale[k]);
         let inverse = 1.0 / pivot;
         for j in 0..n {
             if j != k {
@@ -36,7 +38,7 @@ pub(super) fn invert_dropping(a: &mut [f64], n: usize, scale: &[f64], drop: f64)
         }
         a[k * n + k] = inverse;
     }
-    dropped
+    (dropped, weakest)
 }
 
 /// c = a b with a: m×k, b: k×n.

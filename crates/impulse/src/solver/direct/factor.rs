@@ -32,6 +32,8 @@ pub struct Factor {
     pub(crate) ready: bool,
     /// Rows left out as redundant in the present factor.
     pub redundant: usize,
+    /// The smallest of the other pivots, as a part of its row's own response: small near singular positions.
+    pub weakest: f64,
 }
 
 /// A block of rows in elimination order.
@@ -106,6 +108,7 @@ impl Factor {
             out: vec![false; order.len()],
             ready: false,
             redundant: 0,
+            weakest: 1.0,
         };
         // Places of the blocks: diagonal, then those below it by their position in the order.
         let mut n_values = 0;
@@ -258,7 +261,7 @@ impl Factor {
     }
 
     fn factorize(&mut self) {
-        self.redundant = 0;
+        (self.redundant, self.weakest) = (0, 1.0);
         let mut inverse = [0.0; small::MAX * small::MAX];
         // K_ij of the entries of one column, before they become L_ij = K_ij D⁻¹.
         let mut raw = [0.0; small::MAX * small::MAX];
@@ -267,7 +270,9 @@ impl Factor {
             let inverse = &mut inverse[..n * n];
             inverse.copy_from_slice(&self.values[column.diagonal..][..n * n]);
             let scale = &self.scale[column.first..column.first + n];
-            self.redundant += invert_dropping(inverse, n, scale, REDUNDANT);
+            let (dropped, weakest) = invert_dropping(inverse, n, scale, REDUNDANT);
+            self.redundant += dropped;
+            self.weakest = self.weakest.min(weakest);
             self.values[column.diagonal..][..n * n].copy_from_slice(inverse);
             // target −= L_a K_bᵀ with L_a = K_a D⁻¹; b runs before a, so K_b is still raw where a = b comes last.
             let (from, to) = column.updates;

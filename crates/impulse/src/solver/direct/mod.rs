@@ -6,6 +6,7 @@ mod factor;
 mod order;
 mod share;
 
+pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use factor::Factor;
 pub(crate) use order::{eliminate, neighbours};
 pub use share::Sharing;
@@ -13,7 +14,6 @@ pub use share::Sharing;
 use gelenk_model::Model;
 
 use super::{Solver, Worst, norm};
-use crate::balls::Balls;
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
@@ -33,6 +33,10 @@ use crate::small;
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
+/// Weakest pivot with which a guess is taken. Near singular positions impulses are large and tell little of the next ones; the
+/// solution to follow is there the one nearest to free flight.
+const WEAK: f64 = 1e-3;
+
 /// Solves within which the worst error must halve.
 const PATIENCE: u32 = 20;
 
@@ -48,24 +52,21 @@ impl Solver for Direct {
             return bounded::correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
-        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
-            balls.begin_positions(rows, bodies);
-            let found = newton(
-                balls,
-                |b| b.look(look, method.tolerance, floor, bodies),
-                Balls::solve_and_apply,
-            );
-            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
-            found
-        } else {
-            scratch.prepare_rows(model, look.t - look.h, look.coordinates);
-            scratch.rows.impulse.copy_from_slice(&scratch.rows.guess);
-            apply(&mut scratch.bodies, &scratch.rows, &scratch.rows.guess);
-            let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
-            share::share(scratch, false);
-            found
-        };
+        if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.read_velocities(bodies);
+            let found = balls.correct_positions(method, look, floor, rows);
+            balls.write_velocities(bodies);
+            return found;
+        }
+        scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+        let Scratch { bodies, rows, direct, .. } = scratch;
+        if factorize(rows, bodies, direct).weakest > WEAK {
+            rows.impulse.copy_from_slice(&rows.guess);
+            apply(bodies, rows, &rows.guess);
+        }
+        let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
+        let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
+        share::share(scratch, false);
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
             gap: scratch.rows.gap[block],
@@ -85,18 +86,16 @@ impl Solver for Direct {
             return bounded::correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
-            balls.begin_velocities(bodies);
-            let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
-            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
-            found
-        } else {
-            scratch.prepare_rows(model, at.t, at.coordinates);
-            let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
-            share::share(scratch, true);
-            found
-        };
+        if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.read_velocities(bodies);
+            let found = balls.correct_velocities(tolerance, at.t, rows);
+            balls.write_velocities(bodies);
+            return found;
+        }
+        scratch.prepare_rows(model, at.t, at.coordinates);
+        let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
+        let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
+        share::share(scratch, true);
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
             error: scratch.rows.velocity_error[block],
@@ -149,13 +148,23 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
     worst
 }
 
-/// Solves K p = `rows.error` and applies p.
-fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
-    let Scratch { bodies, rows, direct, .. } = scratch;
+/// The factor of K at the present rows.
+fn factorize<'a>(
+    rows: &Rows,
+    bodies: &Bodies,
+    direct: &'a mut Option<Box<Factor>>,
+) -> &'a mut Factor {
     let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
     if !factor.ready || !factor.whole() {
         factor.refresh(rows);
     }
+    factor
+}
+
+/// Solves K p = `rows.error` and applies p.
+fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
+    let Scratch { bodies, rows, direct, .. } = scratch;
+    let factor = factorize(rows, bodies, direct);
     factor.solve(&rows.error, &mut rows.solution);
     apply(bodies, rows, &rows.solution);
     let sum = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
@@ -175,7 +184,7 @@ fn apply(bodies: &mut Bodies, rows: &Rows, p: &[f64]) {
 ///
 /// A position or velocity out of tolerance is solved for at least once: what is within tolerance by luck of the guess is made
 /// better, as the first sweep of the papers does.
-fn newton<S>(
+pub(crate) fn newton<S>(
     system: &mut S,
     mut look: impl FnMut(&mut S) -> Worst,
     mut solve: impl FnMut(&mut S),
