@@ -174,6 +174,7 @@ Examples:
   gelenk run eight-loop
   gelenk run my.toml --duration 5 --step 1/500 --tolerance 1e-10
   gelenk run chain-100 --set n=1000 --no-record
+  gelenk run double-pendulum --duration 2 --accuracy 1e-8
   gelenk run pendulum --at 0.5,1,2 --json
   gelenk run pendulum --at 0:2:0.1 --json        every 0.1 s from 0 to 2 s
   gelenk run four-bar --output four-bar.mcap --film four-bar.svg
@@ -189,6 +190,9 @@ pub(crate) struct RunArgs {
     /// Settings
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
+    /// Largest position error over the run, m: chooses step and order, and tells the estimated error
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive, conflicts_with_all = ["step", "order"], help_heading = "Method")]
+    pub(crate) accuracy: Option<f64>,
     /// Seconds between recorded samples; 0 records every step [default: the model's, or every step]
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, help_heading = "Output")]
     pub(crate) sample: Option<f64>,
@@ -407,7 +411,8 @@ Examples:
   gelenk bench eight-loop chain --quick
   gelenk bench worlds --json
 
-Measured on the clock, one run after the other; a busy machine shows. Every speed stands beside the error it was had with.")]
+Times are those of the processor, one run after the other; a busy machine shows all the same. Every speed stands beside the error it \
+was had with.")]
 pub(crate) struct BenchArgs {
     /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
     #[arg(value_name = "NAME")]

@@ -118,6 +118,10 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     set(&mut settings.step, step);
     set(&mut settings.tolerance, tolerance);
     set(&mut settings.velocity_tolerance, args.velocity_tolerance);
+    // A step or an order of the command line is meant as given.
+    if step.is_some() || order.is_some() {
+        settings.accuracy = None;
+    }
     settings.engine = engine.unwrap_or(settings.engine);
     settings.solver = solver.unwrap_or(settings.solver);
     settings.order = order.unwrap_or(settings.order);

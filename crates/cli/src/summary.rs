@@ -38,7 +38,16 @@ fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
         counted(report.steps, "step", "steps"),
         sig(settings.step, 6),
     );
-    format!("{}\n{}", styled(BOLD, &model.name), wrap(&method, 2, width()))
+    let mut out = format!("{}\n{}", styled(BOLD, &model.name), wrap(&method, 2, width()));
+    if let (Some(accuracy), Some(error)) = (settings.accuracy, settings.estimated_error) {
+        let chosen = format!(
+            "step and order chosen for an accuracy of {} m; estimated position error {} m",
+            sig(accuracy, 3),
+            sig(error, 2)
+        );
+        out.push_str(&wrap(&chosen, 2, width()));
+    }
+    out
 }
 
 /// The ledger as a sum that the reader can check: the lines above the total, with the signs before their names, add up

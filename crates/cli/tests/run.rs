@@ -431,3 +431,26 @@ fn absurd_sizes_are_refused_not_tried() {
     }
     json_of(folder.path(), &["run", "chain-100", "--set", "n=1e9"], 2);
 }
+
+#[test]
+fn an_accuracy_chooses_step_and_order_and_the_recording_verifies() {
+    let folder = folder();
+    let args = ["run", "pendulum", "--duration", "1", "--accuracy", "1e-6", "--output", "p.mcap"];
+    let value = json_of(folder.path(), &args, 0);
+    assert_eq!(value["settings"]["accuracy"], serde_json::json!(1e-6));
+    let estimate = number(&value, "settings.estimated_error");
+    assert!(estimate > 0.0 && estimate <= 1e-6, "{estimate}");
+    let verified = json_of(folder.path(), &["verify", "p.mcap"], 0);
+    assert_eq!(verified["status"], "done");
+    let args = ["run", "pendulum", "--duration", "1", "--accuracy", "1e-4", "--no-record"];
+    let (text, _) = text_of(folder.path(), &args, 0);
+    assert!(
+        text.contains("chosen for an accuracy of 0.0001 m; estimated position error"),
+        "{text}"
+    );
+    let args = ["run", "double-pendulum", "--duration", "30", "--accuracy", "1e-9", "--no-record"];
+    let (_, err) = text_of(folder.path(), &args, 3);
+    assert!(err.contains("cannot be reached over 30 s") && err.contains("--duration"), "{err}");
+    let args = ["run", "pendulum", "--accuracy", "1e-4", "--step", "0.1"];
+    text_of(folder.path(), &args, 2);
+}

@@ -7,12 +7,14 @@ use std::process::Stdio;
 
 use common::{code, command, folder, gelenk, json, json_of, stderr, text_of};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "check",
     "assemble",
     "models",
     "converge",
+    "tables",
+    "bench",
     "drift",
     "points",
     "verify",

@@ -104,6 +104,7 @@ pub fn drift(
     let mut settings = settings.clone();
     settings.duration = n_steps * step;
     settings.sample = None;
+    settings.accuracy = None;
     settings.at.clear();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 1")]
     let n_steps = n_steps as u64;

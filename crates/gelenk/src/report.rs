@@ -79,6 +79,8 @@ pub fn settings_json(settings: &RunSettings) -> Value {
         "flight": flight,
         "velocity_correction": settings.velocity_correction,
         "sample": settings.sample,
+        "accuracy": settings.accuracy,
+        "estimated_error": settings.estimated_error,
     })
 }
 

@@ -3,6 +3,7 @@
 use gelenk_impulse::{BadSetting, Method};
 use gelenk_model::RunSettings;
 
+use crate::accuracy::AccuracyError;
 use crate::simulate::{ENGINES, SimulateError};
 
 /// The most steps of a run.
@@ -18,6 +19,9 @@ pub enum SettingsError {
     /// A setting that the engine does not take.
     #[error(transparent)]
     Bad(#[from] BadSetting),
+    /// An accuracy that is no positive number.
+    #[error(transparent)]
+    Accuracy(#[from] AccuracyError),
     /// More steps than anybody waits for.
     #[error("the run would take {0:.1e} steps; choose a larger step or a shorter duration")]
     TooManySteps(f64),
@@ -30,6 +34,11 @@ pub fn check_settings(settings: &RunSettings) -> Result<(), SettingsError> {
         return Err(SettingsError::Engine(SimulateError::UnknownEngine { engine }));
     }
     Method::new(settings)?;
+    if let Some(accuracy) = settings.accuracy
+        && !(accuracy > 0.0 && accuracy.is_finite())
+    {
+        return Err(AccuracyError::Bad(accuracy).into());
+    }
     let steps = settings.duration / settings.step;
     if steps > MOST_STEPS { Err(SettingsError::TooManySteps(steps)) } else { Ok(()) }
 }

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use gelenk_model::{Event, Limits, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
 
+use gelenk_impulse::control::Control;
+
+use crate::accuracy::{AccuracyError, choose};
 use crate::recording::{self, Header, VerifyError, VerifyReport};
 
 /// The engines that exist, by the names of [`RunSettings::engine`].
@@ -20,13 +23,88 @@ pub enum SimulateError {
         /// The name.
         engine: String,
     },
+    /// No step was found for the accuracy asked for.
+    #[error(transparent)]
+    Accuracy(#[from] AccuracyError),
     /// The run could not go on; what was reached is inside.
     #[error(transparent)]
     Failed(#[from] RunFailure),
 }
 
 /// Runs `model` with the engine that `settings` name, and tells `observer`.
+///
+/// Settings with an accuracy and no estimated error go through [`choose`] first. Do that yourself to know what was chosen,
+/// and before recording, so that the recording has it.
 pub fn simulate(
+    model: &Model,
+    settings: &RunSettings,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, SimulateError> {
+    if settings.accuracy.is_some() && settings.estimated_error.is_none() {
+        known_engine(settings)?;
+        let chosen = choose(model, settings, &mut || ControlFlow::Continue(()))?;
+        return simulate_as_told(model, &chosen, observer);
+    }
+    simulate_as_told(model, settings, observer)
+}
+
+/// [`simulate()`] with a control law in the loop, called at a fixed rate to set the model's inputs.
+///
+/// The step is that of `settings`. A recording of such a run cannot be verified by the model alone: the law is not in it.
+///
+/// ```
+/// use gelenk::control::Control;
+/// use gelenk::model::{LoadOptions, load_text};
+///
+/// let text = r#"
+///     [inputs]
+///     torque = 0
+///
+///     [[body]]
+///     name = "arm"
+///     mass = 1
+///     ends = [[0, 0, 0], [0, 0, 1]]
+///     shape = { cylinder = { radius = 0.02 } }
+///     angular_velocity = [0, 0.1, 0]
+///
+///     [[joint]]
+///     name = "pivot"
+///     type = "hinge"
+///     between = ["world", "arm"]
+///     point = [0, 0, 0]
+///     axis = [0, 1, 0]
+///     motor = { torque = "input.torque" }
+/// "#;
+/// let model = load_text("balance", text, &LoadOptions::default())?.model;
+/// let mut law = |measured: &gelenk::control::Measured<'_>, inputs: &mut gelenk::control::Inputs<'_>| {
+///     let angle = measured.coordinate("pivot", "angle").ok_or("no pivot")?;
+///     let speed = measured.velocity("pivot", "angle").ok_or("no pivot")?;
+///     inputs.set("torque", -20.0 * angle - 4.0 * speed)
+/// };
+/// let mut control = Control { period: 0.002, law: &mut law };
+/// let report = gelenk::simulate_controlled(&model, &model.run, &mut control, &mut ())?;
+/// assert!(report.state.coordinate[0].abs() < 1e-6, "it stands");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn simulate_controlled(
+    model: &Model,
+    settings: &RunSettings,
+    control: &mut Control<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, SimulateError> {
+    known_engine(settings)?;
+    Ok(gelenk_impulse::run_controlled(model, settings, control, observer)?)
+}
+
+fn known_engine(settings: &RunSettings) -> Result<(), SimulateError> {
+    if ENGINES.contains(&settings.engine.as_str()) {
+        return Ok(());
+    }
+    Err(SimulateError::UnknownEngine { engine: settings.engine.clone() })
+}
+
+/// Runs `model` with the step and order of `settings`, whatever accuracy they ask for.
+pub(crate) fn simulate_as_told(
     model: &Model,
     settings: &RunSettings,
     observer: &mut dyn Observer,
@@ -47,7 +125,7 @@ pub fn verify(path: impl AsRef<Path>, limits: Limits) -> Result<VerifyReport, Ve
     ) {
         Ok(report) => Ok(Ok(report)),
         Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
-        Err(error @ SimulateError::UnknownEngine { .. }) => Err(error.to_string()),
+        Err(error) => Err(error.to_string()),
     })
 }
 

@@ -4,6 +4,7 @@ use gelenk_model::{Event, Ledger, Model, State, Wrench};
 
 use crate::compose::Order;
 use crate::error::StepError;
+use crate::kick::energy_from_rest;
 use crate::method::Method;
 use crate::scratch::Scratch;
 use crate::step::{StepReport, correct_velocities, energies, step_to};
@@ -201,15 +202,16 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity gives bodies at rest
-    /// in this part, and the work of the joints' forces over gaps within tolerance.
+    /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity and force elements give
+    /// bodies at rest in this part, and the work of the joints' forces over gaps within tolerance.
     fn excused_energy(&self, scratch: &Scratch, part: f64) -> f64 {
-        let Scratch { rows, bodies, .. } = scratch;
+        let Scratch { rows, bodies, loads, .. } = scratch;
         let forces: f64 = rows.impulse.iter().map(|p| p.abs()).sum::<f64>() / (0.5 * part.abs());
         let mass = bodies.total_mass;
         let fall = self.model.gravity.norm() * part;
         ENERGY_FLOOR * self.energy_scale
             + 0.5 * mass * fall * fall
+            + energy_from_rest(bodies, loads, part)
             + 10.0 * forces * self.method.tolerance
     }
 

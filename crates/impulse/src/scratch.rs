@@ -82,7 +82,7 @@ impl Scratch {
     pub(crate) fn forget_poses(&mut self) {
         self.rows.ready = false;
         if let Some(balls) = &mut self.balls {
-            balls.ready = false;
+            balls.forget_poses();
         }
     }
 
@@ -323,4 +323,23 @@ fn turned(rot: &Mat3, d: &Vec3) -> Mat3 {
     let (dx, dy, dz) = (x.component_mul(d), y.component_mul(d), z.component_mul(d));
     let (xy, xz, yz) = (x.dot(&dy), x.dot(&dz), y.dot(&dz));
     Mat3::new(x.dot(&dx), xy, xz, xy, y.dot(&dy), yz, xz, yz, z.dot(&dz))
+}
+
+/// Below this a gap of bodies at these places is rounding, m.
+pub(crate) fn position_floor(s: &[Vec3]) -> f64 {
+    8.0 * f64::EPSILON * largest(s)
+}
+
+/// Below this a velocity error of bodies with these velocities is rounding, m/s.
+pub(crate) fn velocity_floor(s_dot: &[Vec3]) -> f64 {
+    32.0 * f64::EPSILON * largest(s_dot)
+}
+
+/// The largest component, and at least 1.
+fn largest(vectors: &[Vec3]) -> f64 {
+    let mut largest = 1.0_f64;
+    for v in vectors {
+        largest = largest.max(v.x.abs()).max(v.y.abs()).max(v.z.abs());
+    }
+    largest
 }

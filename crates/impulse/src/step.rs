@@ -10,9 +10,9 @@ use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::flight;
 use crate::kick::{book, evaluate_loads, kick};
-use crate::method::Method;
+use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
-use crate::scratch::{Bodies, Scratch};
+use crate::scratch::{Bodies, Scratch, position_floor, velocity_floor};
 
 /// What a step took and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -115,6 +115,9 @@ impl Stage {
         scratch: &mut Scratch,
         report: &mut StepReport,
     ) -> Result<(), StepError> {
+        if self.make_of_balls(model, method, state, scratch, report)? {
+            return Ok(());
+        }
         let (h, t_next) = (self.h, self.t_next);
         let solver = method.solver.solver();
 
@@ -139,6 +142,61 @@ impl Stage {
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         Ok(())
+    }
+}
+
+impl Stage {
+    /// The same page for mechanisms of ball joints on which nothing acts but gravity, four links at a time; false, and
+    /// nothing done, where it is another one, or nearly singular.
+    fn make_of_balls(
+        &self,
+        model: &Model,
+        method: &Method,
+        state: &mut State,
+        scratch: &mut Scratch,
+        report: &mut StepReport,
+    ) -> Result<bool, StepError> {
+        let direct = method.solver == SolverKind::Direct;
+        if !direct || !model.forces.is_empty() || self.keep != 0.0 {
+            return Ok(false);
+        }
+        let (h, t) = (self.h, self.t_next);
+        let correct = scratch.corrects_velocities(method, self.last);
+        let Scratch { balls: Some(balls), rows, joint_impulses, .. } = scratch else {
+            return Ok(false);
+        };
+        if !(balls.is_whole() && balls.read_state(state)) {
+            return Ok(false);
+        }
+        let span = 0.5 * (h + self.h_open);
+        rows.begin(&state.impulse, span / self.h_whole);
+        rows.target.fill(0.0);
+        let floor = position_floor(&state.s);
+        let look = Look { t, h, flight: method.flight, coordinates: &[] };
+        report.corrections += balls.correct_positions(method, &look, floor, rows)?; // C(t+h) = 0
+        balls.add_impulses(joint_impulses);
+        balls.fly(method.flight, h, t, state)?; // s, R, v by free flight
+
+        rows.velocity_impulse.fill(0.0);
+        if correct && balls.factorize() {
+            let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
+            report.velocity_corrections += balls.correct_velocities(tolerance, t, rows)?; // J v = 0
+            balls.add_impulses(joint_impulses);
+            balls.write_state(state);
+        } else if correct {
+            balls.write_state(state);
+            prepare(model, state, scratch);
+            let at = At::of(state);
+            let solver = method.solver.solver();
+            report.velocity_corrections +=
+                solver.correct_velocities(model, method, &at, scratch)?;
+            close_instant(model, scratch, h, true, report);
+            scratch.bodies.write_velocities(state);
+        } else {
+            balls.write_state(state);
+        }
+        self.note_impulses(&scratch.rows, correct, &mut state.impulse);
+        Ok(true)
     }
 }
 
@@ -217,8 +275,7 @@ pub(crate) fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
         scratch.forget_poses();
     }
     match &mut scratch.balls {
-        Some(balls) if balls.ready => {}
-        Some(balls) => balls.prepare(&scratch.bodies),
+        Some(balls) => balls.prepare(state),
         None => scratch.prepare_rows(model, state.t, &state.coordinate),
     }
     let bodies = &mut scratch.bodies;
@@ -445,9 +502,15 @@ pub(crate) fn update_coordinates(model: &Model, state: &mut State) {
     }
 }
 
-/// Kinetic and potential energy, J; `scratch` has the poses of the state.
+/// Kinetic and potential energy, J.
 pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
     use gelenk_model::force::ForceContext;
+    if let Some(energies) = scratch.balls.as_ref().and_then(|balls| balls.energies(state)) {
+        return energies;
+    }
+    if scratch.bodies.read_state(state) {
+        scratch.forget_poses();
+    }
     let Scratch { bodies, loads, work, .. } = scratch;
     let (mut kinetic, mut potential) = (0.0, 0.0);
     for i in 0..bodies.fixed.len() {
@@ -460,7 +523,6 @@ pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (
         potential -= bodies.mass[i] * bodies.gravity[i].dot(&state.s[i]);
     }
     if !model.forces.is_empty() {
-        state.write_twists(&mut bodies.twists);
         let (poses, twists) = (&bodies.poses, &bodies.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
         model.signals.evaluate(model, &at, work, &mut loads.signals);

@@ -30,6 +30,11 @@ pub struct RunSettings {
     pub sample: Option<f64>,
     /// Times at which exact states are wanted, s, ascending.
     pub at: Vec<f64>,
+    /// Largest position error wanted over the run, m: step and order are then chosen, and those given are but hints.
+    pub accuracy: Option<f64>,
+    /// The estimated error of the step and order that were chosen for `accuracy`, m. With it, `step` and `order` are used
+    /// as they are.
+    pub estimated_error: Option<f64>,
 }
 
 impl Default for RunSettings {
@@ -46,6 +51,8 @@ impl Default for RunSettings {
             velocity_correction: true,
             sample: None,
             at: Vec::new(),
+            accuracy: None,
+            estimated_error: None,
         }
     }
 }

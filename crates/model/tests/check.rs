@@ -487,6 +487,7 @@ fn every_model_of_the_gallery_has_the_freedoms_it_should() {
         ("four-bar", 1, 3, false),
         ("eight-loop", 13, 0, false),
         ("eight-loop-flat", 14, 1, true),
+        ("eight-loop-paper", 14, 1, true),
         ("cuboid", 6, 10, false),
         ("free-body", 6, 0, false),
         ("heavy-top", 3, 0, false),

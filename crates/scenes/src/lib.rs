@@ -32,7 +32,7 @@ scenes! {
     "spring-oscillator": "mass on a spring, y = cos t: table 10.1 of the paper";
     "spring-swing": "board hung from four springs with a bar below it";
     "eight-loop": "closed chain of eight rods, regular start: for accuracy work";
-    "eight-loop-flat": "eight rods on one line: starts in a singular position, where forces have no bound";
+    "eight-loop-flat": "eight rods on one line: starts in a singular position";
     "eight-loop-paper": "the 8-loop of the paper: tables 9.2 to 9.5";
     "heavy-top": "spinning disc on an axle: precession and nutation";
     "gyroscope": "rotor in two gimbals with a weight: regular precession";

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use gelenk::accuracy::AccuracyError;
 use gelenk::export::sample_json;
 use gelenk::film::film_strip;
 use gelenk::model::{
@@ -34,6 +35,8 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let settings = settings(args, model)?;
+    interrupt::be_graceful();
+    let settings = chosen(model, settings)?;
     let output = output(args, model, manner);
     files::check_places(output.iter().chain(&args.film), &args.model.model)?;
     let recorder = match &output {
@@ -43,7 +46,6 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         }
         None => None,
     };
-    interrupt::be_graceful();
     let mut watch = Watch {
         model,
         recorder,
@@ -103,6 +105,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
 /// The model's settings with those of the command line.
 fn settings(args: &RunArgs, model: &Model) -> Result<RunSettings, Failure> {
     let mut settings = source::settings(&args.settings, model);
+    settings.accuracy = args.accuracy.or(settings.accuracy);
     match args.sample {
         Some(0.0) => settings.sample = None,
         Some(sample) => settings.sample = Some(sample),
@@ -120,6 +123,27 @@ fn settings(args: &RunArgs, model: &Model) -> Result<RunSettings, Failure> {
     }
     source::check(&settings)?;
     Ok(settings)
+}
+
+/// The settings with step and order for the accuracy asked for, if any.
+fn chosen(model: &Model, settings: RunSettings) -> Result<RunSettings, Failure> {
+    if settings.accuracy.is_none() {
+        return Ok(settings);
+    }
+    let watch = &mut || {
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    gelenk::accuracy::choose(model, &settings, watch).map_err(|error| match error {
+        AccuracyError::NotReached { reached, .. } => Failure::new(Exit::Failed, error.to_string())
+            .help(format!("ask for an accuracy of {:.0e}, or a shorter --duration", 3.0 * reached)),
+        AccuracyError::Rounding { floor, .. } => Failure::new(Exit::Failed, error.to_string())
+            .help(format!("ask for {:.0e} or more, or a shorter --duration", 10.0 * floor)),
+        AccuracyError::Stopped => {
+            Failure::new(Exit::Stopped, "by Ctrl-C while the step was chosen")
+        }
+        AccuracyError::Failed(_) => Failure::new(Exit::Failed, error.to_string()),
+        _ => Failure::input(error.to_string()),
+    })
 }
 
 /// Where the recording goes, if anywhere.

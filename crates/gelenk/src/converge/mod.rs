@@ -195,6 +195,7 @@ pub fn converge(
     let every = (n_steps / f64::from(MOST_TIMES)).ceil().max(1.0);
     let mut settings = settings.clone();
     settings.duration = n_steps * settings.step;
+    settings.accuracy = None;
     // Products with whole numbers: the same bits as the times of the steps of every level.
     settings.at = (1..=MOST_TIMES)
         .map(|k| f64::from(k) * every)

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
+use cpu_time::ThreadTime;
 use gelenk_impulse::Simulation;
 use gelenk_model::{LoadOptions, Model, Observer, RunReport, RunSettings, Sample, load_text};
 use rayon::prelude::*;
@@ -246,7 +246,7 @@ impl<'a> Measure<'a> {
         let holds = |h: f64, _: f64, ratio: f64| ratio <= if h < 0.006 { 1.1 } else { 1.5 };
         let (columns, rows) = self.grid_table(&paper::table_9_4(), grid, value, holds);
         let fine = || rows.iter().filter(|row| row.at < 0.006);
-        let ends = [fine().next(), fine().last()]
+        let ends = [fine().next(), fine().next_back()]
             .map(|row| row.and_then(|r| Some((r.at, r.cells.last()?.ours))));
         let mut checks = Vec::new();
         if let [Some((h_0, e_0)), Some((h_1, e_1))] = ends
@@ -274,20 +274,21 @@ impl<'a> Measure<'a> {
         }
     }
 
-    /// Corrections a second on the clock and simulated time over it, one run alone.
+    /// Corrections a second of the processor and simulated time over it, one run alone.
     fn speed(&self) -> Result<Vec<Check>, TablesError> {
         let settings = self.settings(0.01, 1e-5);
         let mut best = [0.0_f64; 2];
         for _ in 0..3 {
-            let begin = Instant::now();
+            let begin = ThreadTime::now();
             let report = simulate(&self.eight_loop, &settings, &mut ())
                 .map_err(|error| failed("speed of the 8-loop", &error))?;
-            let wall = begin.elapsed().as_secs_f64().max(1e-9);
-            best = [best[0].max(report.corrections as f64 / wall), best[1].max(DURATION / wall)];
+            let seconds = begin.elapsed().as_secs_f64().max(1e-9);
+            best =
+                [best[0].max(report.corrections as f64 / seconds), best[1].max(DURATION / seconds)];
         }
         let what = [
-            "corrections a second on the clock, h = 0.01 s, D_max = 1e-5 m, one thread (paper: 670 000)",
-            "simulated time over time on the clock, the same run (paper: 64)",
+            "corrections a second of the processor, h = 0.01 s, D_max = 1e-5 m, one thread (paper: 670 000)",
+            "simulated time over time of the processor, the same run (paper: 64)",
         ];
         let checks = best.into_iter().zip(what).zip(PAPER_SPEED);
         Ok(checks
@@ -336,10 +337,14 @@ impl<'a> Measure<'a> {
             })
             .collect();
         checks.push(Check {
-            what: "mean of |E| over the paper's".to_owned(),
-            value: mean(&|cell| cell.ours) / mean(&|cell| cell.paper),
+            what: format!(
+                "mean of |E| over the ten instants, J (paper: {:.4})",
+                mean(&|cell| cell.paper)
+            ),
+            value: mean(&|cell| cell.ours),
             low: 0.0,
-            high: 1.5,
+            // The paper's mean over all steps of this run, table 9.4.
+            high: 0.208_305_78,
         });
         Ok(Table {
             number: "9.5",
@@ -354,7 +359,7 @@ impl<'a> Measure<'a> {
             rows,
             checks,
             bar: "|E| below that of the paper's commercial program (2.5 to 10.4 J); in the first two seconds, before chaos, within \
-                  10 % of the paper's; the mean of |E| at most 50 % above",
+                  10 % of the paper's; the mean of |E| at most the one over all steps in table 9.4",
         })
     }
 

@@ -3,10 +3,12 @@
 use gelenk_model::math::{Mat3, Vec3};
 
 use super::Balls;
-use crate::flight::rotate;
+use super::group::Slot;
+use super::lanes::{F, V};
+use crate::error::StepError;
+use crate::method::Method;
 use crate::rows::{Look, Rows};
-use crate::scratch::Bodies;
-use crate::solver::Worst;
+use crate::solver::{Worst, newton};
 
 /// Weakest pivot with which a guess is taken. Near singular positions impulses are large and tell little of the next ones; the
 /// solution to follow is there the one nearest to free flight.
@@ -25,17 +27,49 @@ impl Balls {
 
     /// K_jk = ± (E/m − r_j× J̃⁻¹ r_k×), summed over the links that joints j and k share.
     fn assemble(&mut self) {
-        let Balls { links, ends, factor, couplings, alone, .. } = self;
+        let Balls { groups, slots, factor, couplings, alone, .. } = self;
         factor.clear();
         let mut coupling = couplings.iter();
-        for link in links.iter() {
-            let own = &ends[link.first_end..link.last_end];
+        for group in groups.iter() {
+            let own = &slots[group.first_slot..group.last_slot];
             for (k, column) in own.iter().enumerate() {
-                let w = times_cross(&link.inertia_inv, &column.r);
-                add_own_response(factor.diagonal(column.joint), link.mass_inv, &column.r, &w);
-                for (row, entry) in own[k + 1..].iter().zip(&mut coupling) {
+                let w = group.inertia_inv.times_cross(column.r);
+                let m = group.mass_inv;
+                // E/m − r× W of the joint with itself: the upper half.
+                let (x, y, z) = (column.r.x, column.r.y, column.r.z);
+                let upper = [
+                    m - (y * w.x.z - z * w.x.y),
+                    z * w.y.y - y * w.y.z,
+                    z * w.z.y - y * w.z.z,
+                    m - (z * w.y.x - x * w.y.z),
+                    x * w.z.z - z * w.z.x,
+                    m - (x * w.z.y - y * w.z.x),
+                ]
+                .map(F::to_array);
+                for (lane, &joint) in column.joint.iter().enumerate() {
+                    let diagonal = factor.diagonal(joint);
+                    diagonal.m11 += upper[0][lane];
+                    diagonal.m12 += upper[1][lane];
+                    diagonal.m13 += upper[2][lane];
+                    diagonal.m22 += upper[3][lane];
+                    diagonal.m23 += upper[4][lane];
+                    diagonal.m33 += upper[5][lane];
+                }
+                for (row, entries) in own[k + 1..].iter().zip(&mut coupling) {
                     let sign = row.sign * column.sign;
-                    add_response(factor.block(*entry), sign, link.mass_inv, &row.r, &w);
+                    let m = m * sign;
+                    let columns = [w.x, w.y, w.z].map(|w| row.r.cross(w) * sign);
+                    let xyz = columns.map(|c| [c.x, c.y, c.z].map(F::to_array));
+                    let m = m.to_array();
+                    for (lane, &entry) in entries.iter().enumerate() {
+                        let block = factor.block(entry);
+                        for c in 0..3 {
+                            for r in 0..3 {
+                                block[(r, c)] -= xyz[c][r][lane];
+                            }
+                            block[(c, c)] += m[lane];
+                        }
+                    }
                 }
             }
         }
@@ -45,9 +79,47 @@ impl Balls {
         }
     }
 
+    /// [`Solver::correct_positions`](crate::solver::Solver::correct_positions) where K is regular.
+    pub(crate) fn correct_positions(
+        &mut self,
+        method: &Method,
+        look: &Look<'_>,
+        floor: f64,
+        rows: &mut Rows,
+    ) -> Result<u64, StepError> {
+        self.begin_positions(rows);
+        let found = newton(self, |b| b.look(look, method.tolerance, floor), Balls::solve_and_apply);
+        self.end(&mut rows.impulse, &mut rows.gap);
+        found.map_err(|(block, sweeps)| StepError::Positions {
+            block,
+            gap: rows.gap[block],
+            sweeps,
+            t: look.t,
+        })
+    }
+
+    /// [`Solver::correct_velocities`](crate::solver::Solver::correct_velocities) where K is regular.
+    pub(crate) fn correct_velocities(
+        &mut self,
+        tolerance: f64,
+        t: f64,
+        rows: &mut Rows,
+    ) -> Result<u64, StepError> {
+        for joint in &mut self.joints {
+            joint.p = Vec3::zeros();
+        }
+        let found = newton(self, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+        self.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
+        found.map_err(|(block, sweeps)| StepError::Velocities {
+            block,
+            error: rows.velocity_error[block],
+            sweeps,
+            t,
+        })
+    }
+
     /// Begins a position correction with the impulses `rows.guess`, unless the position is nearly singular.
-    pub(crate) fn begin_positions(&mut self, rows: &Rows, bodies: &Bodies) {
-        self.read_velocities(bodies);
+    fn begin_positions(&mut self, rows: &Rows) {
         let part = if self.weakest > WEAK { 1.0 } else { 0.0 };
         for (joint, x) in self.joints.iter_mut().zip(&mut self.x) {
             let at = joint.row..joint.row + 3;
@@ -60,21 +132,16 @@ impl Balls {
     }
 
     /// Looks at C(t+h) and leaves −(C − target)/h as the right side of the next solve.
-    pub(crate) fn look(
-        &mut self,
-        look: &Look<'_>,
-        tolerance: f64,
-        floor: f64,
-        bodies: &Bodies,
-    ) -> Worst {
-        let Balls { links, ends, joints, x, .. } = self;
+    fn look(&mut self, look: &Look<'_>, tolerance: f64, floor: f64) -> Worst {
+        let Balls { groups, slots, joints, x, .. } = self;
         for (joint, x) in joints.iter().zip(x.iter_mut()) {
             *x = joint.still;
         }
-        for link in links.iter() {
-            let (s, turn) = link.look_ahead(bodies, look.flight, look.h);
-            for end in &ends[link.first_end..link.last_end] {
-                x[end.joint] += (s + rotate(&turn, &end.r)) * end.sign;
+        for group in groups.iter_mut() {
+            group.look_ahead(look.flight, look.h);
+            for slot in &slots[group.first_slot..group.last_slot] {
+                let p = (group.s_ahead + group.turn.rotate(slot.r)) * slot.sign;
+                add(x, slot, p);
             }
         }
         let rate = -1.0 / look.h;
@@ -89,12 +156,12 @@ impl Balls {
     }
 
     /// Looks at J v and leaves −J v as the right side of the next solve.
-    pub(crate) fn look_velocities(&mut self, tolerance: f64) -> Worst {
-        let Balls { links, ends, joints, x, .. } = self;
+    fn look_velocities(&mut self, tolerance: f64) -> Worst {
+        let Balls { groups, slots, joints, x, .. } = self;
         x.fill(Vec3::zeros());
-        for link in links.iter() {
-            for end in &ends[link.first_end..link.last_end] {
-                x[end.joint] -= (link.s_dot + link.omega.cross(&end.r)) * end.sign;
+        for group in groups.iter() {
+            for slot in &slots[group.first_slot..group.last_slot] {
+                add(x, slot, (group.s_dot + group.omega.cross(slot.r)) * -slot.sign);
             }
         }
         let mut worst = Worst::default();
@@ -105,16 +172,8 @@ impl Balls {
         Worst { ratio: worst.ratio.sqrt(), ..worst }
     }
 
-    /// Begins a velocity correction.
-    pub(crate) fn begin_velocities(&mut self, bodies: &Bodies) {
-        self.read_velocities(bodies);
-        for joint in &mut self.joints {
-            joint.p = Vec3::zeros();
-        }
-    }
-
     /// K x = right side; applies the impulses x.
-    pub(crate) fn solve_and_apply(&mut self) {
+    fn solve_and_apply(&mut self) {
         self.factor.solve(&mut self.x);
         for (joint, x) in self.joints.iter_mut().zip(&self.x) {
             joint.p += x;
@@ -124,26 +183,37 @@ impl Balls {
 
     /// v += M⁻¹ Jᵀ x.
     fn apply(&mut self) {
-        for link in &mut self.links {
-            let (mut impulse, mut moment) = (Vec3::zeros(), Vec3::zeros());
-            for end in &self.ends[link.first_end..link.last_end] {
-                let p = self.x[end.joint] * end.sign;
+        // Where a link has no joint there is no impulse.
+        self.x[self.joints.len()] = Vec3::zeros();
+        for group in &mut self.groups {
+            let (mut impulse, mut moment) = (V::ZERO, V::ZERO);
+            for slot in &self.slots[group.first_slot..group.last_slot] {
+                let p = V::gather(|i| &self.x[slot.joint[i]]) * slot.sign;
                 impulse += p;
-                moment += end.r.cross(&p);
+                moment += slot.r.cross(p);
             }
-            link.apply(&impulse, &moment);
+            group.s_dot += impulse * group.mass_inv;
+            group.omega += group.inertia_inv * moment;
         }
     }
 
-    /// Ends a correction: gives impulses, errors and velocities back.
-    pub(crate) fn end(&self, impulse: &mut [f64], gap: &mut [f64], bodies: &mut Bodies) {
+    /// Ends a correction: gives impulses and errors back.
+    pub(crate) fn end(&self, impulse: &mut [f64], gap: &mut [f64]) {
         for joint in &self.joints {
             for k in 0..3 {
                 impulse[joint.row + k] += joint.p[k];
             }
             gap[joint.block] = joint.gap_squared.sqrt();
         }
-        self.write_velocities(bodies);
+    }
+}
+
+/// Adds a vector of each lane to what its joint has.
+#[inline(always)]
+fn add(x: &mut [Vec3], slot: &Slot, v: V) {
+    let each = v.each();
+    for (joint, v) in slot.joint.iter().zip(&each) {
+        x[*joint] += v;
     }
 }
 
@@ -163,16 +233,4 @@ pub(super) fn add_own_response(k: &mut Mat3, mass_inv: f64, r: &Vec3, w: &Mat3) 
     k.m22 += mass_inv - (r.z * w.m12 - r.x * w.m32);
     k.m23 -= r.z * w.m13 - r.x * w.m33;
     k.m33 += mass_inv - (r.x * w.m23 - r.y * w.m13);
-}
-
-/// k += sign (E/m − r× W).
-#[inline(always)]
-fn add_response(k: &mut Mat3, sign: f64, mass_inv: f64, r: &Vec3, w: &Mat3) {
-    for c in 0..3 {
-        let (w0, w1, w2) = (w[(0, c)], w[(1, c)], w[(2, c)]);
-        k[(0, c)] -= sign * (r.y * w2 - r.z * w1);
-        k[(1, c)] -= sign * (r.z * w0 - r.x * w2);
-        k[(2, c)] -= sign * (r.x * w1 - r.y * w0);
-        k[(c, c)] += sign * mass_inv;
-    }
 }

@@ -14,6 +14,8 @@ pub(super) struct Factor {
     entries: Vec<Entry>,
     /// What the elimination of a column subtracts from blocks below the diagonal of later columns.
     updates: Vec<Update>,
+    /// Number of joints; one more column takes what belongs to none.
+    spare: usize,
 }
 
 /// A joint.
@@ -44,7 +46,8 @@ impl Factor {
     /// The pattern. `touched` lists, in elimination order, the row blocks that the elimination of each one touches; `place`
     /// says where each row block comes in it.
     pub(super) fn new(touched: &[Vec<usize>], place: &[usize]) -> Self {
-        let mut factor = Factor { columns: Vec::new(), entries: Vec::new(), updates: Vec::new() };
+        let mut factor =
+            Factor { columns: Vec::new(), entries: Vec::new(), updates: Vec::new(), spare: 0 };
         for later in touched {
             let mut rows: Vec<usize> = later.iter().map(|&block| place[block]).collect();
             rows.sort_unstable();
@@ -66,7 +69,16 @@ impl Factor {
             }
             factor.columns[k].updates = (first, factor.updates.len());
         }
+        // One more of each, for links without a joint there.
+        factor.spare = factor.columns.len();
+        factor.columns.push(Column { diagonal: Mat3::zeros(), entries: (0, 0), updates: (0, 0) });
+        factor.entries.push(Entry { row: factor.spare, block: Mat3::zeros() });
         factor
+    }
+
+    /// The entry for pairs where one joint is not there.
+    pub(super) fn spare_entry(&self) -> usize {
+        self.entries.len() - 1
     }
 
     /// Which entry the block of joints `row` and `column` is, where `row` is eliminated after `column`.
@@ -102,7 +114,7 @@ impl Factor {
     /// singular.
     pub(super) fn factorize(&mut self, alone: &[f64]) -> f64 {
         let mut weakest = 1.0_f64;
-        for k in 0..self.columns.len() {
+        for k in 0..self.spare {
             let (before, after) = self.columns.split_at_mut(k + 1);
             let Column { diagonal, entries, updates } = &mut before[k];
             let Some((inverse, determinant)) = inverse(diagonal, SINGULAR * alone[k]) else {
@@ -138,13 +150,14 @@ impl Factor {
 
     /// Solves K x = e in place.
     pub(super) fn solve(&self, x: &mut [Vec3]) {
-        for (k, column) in self.columns.iter().enumerate() {
+        let columns = &self.columns[..self.spare];
+        for (k, column) in columns.iter().enumerate() {
             let own = x[k];
             for entry in &self.entries[column.entries.0..column.entries.1] {
                 x[entry.row] -= entry.block * own;
             }
         }
-        for (k, column) in self.columns.iter().enumerate().rev() {
+        for (k, column) in columns.iter().enumerate().rev() {
             let mut own = column.diagonal * x[k];
             for entry in &self.entries[column.entries.0..column.entries.1] {
                 own -= entry.block.tr_mul(&x[entry.row]);

@@ -7,46 +7,61 @@
 
 mod direct;
 mod factor;
+mod group;
+mod lanes;
 mod sweep;
 
 use gelenk_model::joint::JointKind;
-use gelenk_model::math::{Mat3, Vec3};
+use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::rows::{RowBlock, RowKind};
-use gelenk_model::{BodyId, Flight, Model};
+use gelenk_model::{BodyId, Flight, Model, State, Twist, Wrench};
 use nalgebra::Quaternion;
 
+use crate::error::StepError;
 use crate::flight::{self, Top, exp};
 use crate::scratch::Bodies;
 use factor::Factor;
+use group::{Group, Slot, groups};
+use lanes::LANES;
 
 /// Ball joints and the bodies they hold.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub(crate) struct Balls {
     links: Vec<Link>,
-    /// Ends of all links, one link after the other.
+    /// Ends of all links, one link after the other, for sweeps.
     ends: Vec<End>,
     /// In elimination order.
     joints: Vec<Joint>,
     /// Where each row block of the model stands among `joints`; constant.
     place: Vec<usize>,
-    /// Errors, then impulses, of a solve; as `joints`.
+    /// Links four at a time, for the direct solver, and their ends.
+    groups: Vec<Group>,
+    slots: Vec<Slot>,
+    /// Errors, then impulses, of a solve; as `joints`, and one more.
     x: Vec<Vec3>,
     factor: Factor,
-    /// Entry of the factor for each pair of ends of a link, in the order of [`assemble`](Balls::assemble); constant.
-    couplings: Vec<usize>,
+    /// Entries of the factor for each pair of slots of a group, in the order of [`assemble`](Balls::assemble); constant.
+    couplings: Vec<[usize; LANES]>,
     /// Product of the diagonal of each joint's K, the measure of a singular pivot; as `joints`.
     alone: Vec<f64>,
     /// Points of fixed bodies: joint, body, place in its frame, sign; constant.
     anchors: Vec<(usize, usize, Vec3, f64)>,
-    /// Whether links and joints belong to the poses of the bodies.
-    pub(crate) ready: bool,
+    /// Whether every body that moves is a link; constant.
+    whole: bool,
+    /// Time, centres and rotations read last.
+    known_t: Option<f64>,
+    known: (Vec<Vec3>, Vec<Quat>),
+    /// Whether the groups have poses and velocities of the state written last.
+    current: bool,
+    /// Whether groups and joints belong to the poses of the bodies.
+    ready: bool,
+    /// Whether `links`, `ends` and `Joint::k_inv` do.
+    links_ready: bool,
     /// Whether `factor` does.
     factor_ready: bool,
     /// Its weakest pivot: 1 is strong, 0 singular.
     weakest: f64,
-    /// Whether `Joint::k_inv` belongs to the poses.
-    blocks_ready: bool,
 }
 
 /// A body that moves.
@@ -91,7 +106,8 @@ struct End {
 /// A ball joint. C = p_b − p_a; the impulse acts on b, its opposite on a.
 #[derive(Clone, Debug)]
 struct Joint {
-    /// Row block and first row in the model.
+    /// Joint, row block and first row in the model.
+    id: usize,
     block: usize,
     row: usize,
     tolerance: Option<f64>,
@@ -146,6 +162,7 @@ impl Balls {
             }
             pairs.push(bodies);
             joints.push(Joint {
+                id: id.index(),
                 block,
                 row: rows.first_row,
                 tolerance: rows.tolerance,
@@ -199,68 +216,161 @@ impl Balls {
         if pairs.iter().any(|[a, b]| a == b) || joints.iter().any(|j| j.links == [None; 2]) {
             return None;
         }
-        let n = joints.len();
+        let (n, links_count) = (joints.len(), links.len());
         let factor = Factor::new(&touched, &place);
+        let (groups, slots) = groups(model, &links, &ends, n);
         let mut couplings = Vec::new();
-        for link in &links {
-            let own: &[End] = &ends[link.first_end..link.last_end];
+        for group in &groups {
+            let own = &slots[group.first_slot..group.last_slot];
             for (k, column) in own.iter().enumerate() {
                 // Ends of a link are in elimination order, as the joints are.
-                couplings
-                    .extend(own[k + 1..].iter().map(|row| factor.entry(row.joint, column.joint)));
+                couplings.extend(own[k + 1..].iter().map(|row| {
+                    std::array::from_fn(|i| match (row.joint[i], column.joint[i]) {
+                        (row, column) if row < n && column < n => factor.entry(row, column),
+                        _ => factor.spare_entry(),
+                    })
+                }));
             }
         }
         Some(Balls {
-            x: vec![Vec3::zeros(); n],
+            x: vec![Vec3::zeros(); n + 1],
+            groups,
+            slots,
             links,
             ends,
             joints,
             place,
             alone: vec![0.0; n],
             couplings,
+            whole: links_count == model.bodies.iter().filter(|b| !b.fixed).count(),
+            known_t: None,
+            known: (
+                vec![Vec3::zeros(); model.n_bodies()],
+                vec![Quat::identity(); model.n_bodies()],
+            ),
+            current: false,
             anchors,
             factor,
             ready: false,
+            links_ready: false,
             factor_ready: false,
             weakest: 0.0,
-            blocks_ready: false,
         })
     }
 
-    /// Takes poses from `bodies`.
-    pub(crate) fn prepare(&mut self, bodies: &Bodies) {
-        for link in &mut self.links {
-            let pose = &bodies.poses[link.body];
-            link.s = pose.s;
-            link.e = pose.rot.column(link.axis).into();
-            link.inertia_inv = bodies.inertia_inv_world[link.body];
-            for end in &mut self.ends[link.first_end..link.last_end] {
-                end.r = pose.rot * end.r_body;
+    /// Marks all that follows from the poses as out of date.
+    pub(crate) fn forget_poses(&mut self) {
+        (self.ready, self.links_ready, self.factor_ready) = (false, false, false);
+        self.current = false;
+    }
+
+    /// Whether every body that moves is a link.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Takes a state, poses and velocities, for the direct solver; false where it is nearly singular.
+    pub(crate) fn read_state(&mut self, state: &State) -> bool {
+        self.prepare(state);
+        for group in &mut self.groups {
+            group.read_velocities(|i| (&state.s_dot[i], &state.omega[i]));
+        }
+        self.current = false;
+        self.factorize()
+    }
+
+    /// Free flight over `h` to time `t`; poses go to the state at once.
+    pub(crate) fn fly(
+        &mut self,
+        flight: Flight,
+        h: f64,
+        t: f64,
+        state: &mut State,
+    ) -> Result<(), StepError> {
+        for group in &mut self.groups {
+            let slots = &mut self.slots[group.first_slot..group.last_slot];
+            if let Some(body) = group.fly(flight, h, state, slots) {
+                return Err(StepError::NotFinite { body, t });
             }
+        }
+        state.t = t;
+        self.known_t = Some(t);
+        self.known.0.copy_from_slice(&state.s);
+        self.known.1.copy_from_slice(&state.rot);
+        (self.factor_ready, self.links_ready) = (false, false);
+        Ok(())
+    }
+
+    /// Velocities to the state.
+    pub(crate) fn write_state(&mut self, state: &mut State) {
+        for group in &self.groups {
+            group.write_velocities(|i, s_dot, omega| {
+                (state.s_dot[i], state.omega[i]) = (s_dot, omega);
+            });
+        }
+        self.current = true;
+    }
+
+    /// Kinetic and potential energy, J, if the groups have this state.
+    pub(crate) fn energies(&self, state: &State) -> Option<(f64, f64)> {
+        if !self.current || self.known_t != Some(state.t) {
+            return None;
+        }
+        let (mut kinetic, mut potential) = (0.0, 0.0);
+        for group in &self.groups {
+            let (t, v) = group.energies();
+            (kinetic, potential) = (kinetic + t, potential + v);
+        }
+        Some((kinetic, potential))
+    }
+
+    /// Adds the impulses of the last correction to those of the model's joints.
+    pub(crate) fn add_impulses(&self, joint_impulses: &mut [Wrench]) {
+        for joint in &self.joints {
+            joint_impulses[joint.id].force += joint.p;
+        }
+    }
+
+    /// Takes the poses of a state, for the direct solver.
+    pub(crate) fn prepare(&mut self, state: &State) {
+        self.current = false;
+        let known = &self.known;
+        if self.known_t != Some(state.t) || known.0 != state.s || known.1 != state.rot {
+            self.forget_poses();
+            self.known_t = Some(state.t);
+            self.known.0.copy_from_slice(&state.s);
+            self.known.1.copy_from_slice(&state.rot);
+        }
+        if self.ready {
+            return;
+        }
+        for group in &mut self.groups {
+            group.read_poses(state, &mut self.slots[group.first_slot..group.last_slot]);
         }
         for joint in &mut self.joints {
             joint.still = Vec3::zeros();
         }
         for (joint, body, r_body, sign) in &self.anchors {
-            self.joints[*joint].still += bodies.poses[*body].point(r_body) * *sign;
+            let point = state.s[*body] + state.rot[*body] * r_body;
+            self.joints[*joint].still += point * *sign;
         }
-        (self.ready, self.factor_ready, self.blocks_ready) = (true, false, false);
+        (self.ready, self.factor_ready) = (true, false);
     }
 
     /// Takes velocities from `bodies`.
-    fn read_velocities(&mut self, bodies: &Bodies) {
-        for link in &mut self.links {
-            let twist = &bodies.twists[link.body];
-            (link.s_dot, link.omega) = (twist.s_dot, twist.omega);
+    pub(crate) fn read_velocities(&mut self, bodies: &Bodies) {
+        for group in &mut self.groups {
+            group.read_velocities(|i| (&bodies.twists[i].s_dot, &bodies.twists[i].omega));
         }
     }
 
     /// Gives velocities to `bodies`.
-    fn write_velocities(&self, bodies: &mut Bodies) {
-        for link in &self.links {
-            let twist = &mut bodies.twists[link.body];
-            (twist.s_dot, twist.omega) = (link.s_dot, link.omega);
-            bodies.touch(link.body);
+    pub(crate) fn write_velocities(&self, bodies: &mut Bodies) {
+        for group in &self.groups {
+            group.write_velocities(|i, s_dot, omega| {
+                bodies.twists[i] = Twist { s_dot, omega };
+                bodies.touch(i);
+            });
         }
     }
 }

@@ -10,17 +10,33 @@ use crate::rows::Look;
 use crate::scratch::Bodies;
 
 impl Balls {
-    /// K⁻¹ of every joint at the present poses, and the velocities.
+    /// Poses and velocities from `bodies`, and K⁻¹ of every joint.
     pub(crate) fn begin_sweeps(&mut self, bodies: &Bodies) {
-        self.read_velocities(bodies);
+        if !self.links_ready {
+            self.prepare_sweeps(bodies);
+        }
         for link in &mut self.links {
+            let twist = &bodies.twists[link.body];
+            (link.s_dot, link.omega) = (twist.s_dot, twist.omega);
             link.looked = false;
         }
         for joint in &mut self.joints {
             joint.p = Vec3::zeros();
-            if self.blocks_ready {
-                continue;
+        }
+    }
+
+    fn prepare_sweeps(&mut self, bodies: &Bodies) {
+        for link in &mut self.links {
+            let pose = &bodies.poses[link.body];
+            link.s = pose.s;
+            link.e = pose.rot.column(link.axis).into();
+            link.inertia_inv = bodies.inertia_inv_world[link.body];
+            for end in &mut self.ends[link.first_end..link.last_end] {
+                end.r = pose.rot * end.r_body;
             }
+        }
+        for joint in &mut self.joints {
+            joint.still = Vec3::zeros();
             let mut k = Mat3::zeros();
             for (link, end) in joint.links.iter().flatten() {
                 let (link, r) = (&self.links[*link], &self.ends[*end].r);
@@ -30,7 +46,19 @@ impl Balls {
             // The masses alone make K regular.
             joint.k_inv = inverse(&k, 0.0).map_or_else(Mat3::zeros, |(inverse, _)| inverse);
         }
-        self.blocks_ready = true;
+        for (joint, body, r_body, sign) in &self.anchors {
+            self.joints[*joint].still += bodies.poses[*body].point(r_body) * *sign;
+        }
+        self.links_ready = true;
+    }
+
+    /// Ends sweeps: gives velocities back.
+    pub(crate) fn end_sweeps(&self, bodies: &mut Bodies) {
+        for link in &self.links {
+            let twist = &mut bodies.twists[link.body];
+            (twist.s_dot, twist.omega) = (link.s_dot, link.omega);
+            bodies.touch(link.body);
+        }
     }
 
     /// C(t+h) of row block `block`.

@@ -56,7 +56,8 @@ impl Solver for Iterative {
             balls.begin_sweeps(bodies);
             let mut system = BallSweep { method, look, floor, bodies, balls, rows };
             let found = sweeps(&mut system, anderson, u64::MAX);
-            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
+            balls.end(&mut rows.impulse, &mut rows.gap);
+            balls.end_sweeps(bodies);
             found
         } else {
             let most = rows.plain_sweeps();
@@ -99,7 +100,8 @@ impl Solver for Iterative {
             balls.begin_sweeps(bodies);
             let mut system = BallVelocitySweep { tolerance, balls, rows };
             let found = sweeps(&mut system, anderson, u64::MAX);
-            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
+            balls.end_sweeps(bodies);
             found
         } else {
             let most = rows.plain_sweeps();

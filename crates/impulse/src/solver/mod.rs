@@ -6,7 +6,7 @@ mod iterative;
 
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
-pub(crate) use direct::{eliminate, neighbours};
+pub(crate) use direct::{eliminate, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 
 use gelenk_model::Model;

@@ -14,7 +14,6 @@ pub use share::Sharing;
 use gelenk_model::Model;
 
 use super::{Solver, Worst, norm};
-use crate::balls::Balls;
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
@@ -53,27 +52,21 @@ impl Solver for Direct {
             return bounded::correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
-        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
-            balls.begin_positions(rows, bodies);
-            let found = newton(
-                balls,
-                |b| b.look(look, method.tolerance, floor, bodies),
-                Balls::solve_and_apply,
-            );
-            balls.end(&mut rows.impulse, &mut rows.gap, bodies);
-            found
-        } else {
-            scratch.prepare_rows(model, look.t - look.h, look.coordinates);
-            let Scratch { bodies, rows, direct, .. } = scratch;
-            if factorize(rows, bodies, direct).weakest > WEAK {
-                rows.impulse.copy_from_slice(&rows.guess);
-                apply(bodies, rows, &rows.guess);
-            }
-            let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
-            share::share(scratch, false);
-            found
-        };
+        if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.read_velocities(bodies);
+            let found = balls.correct_positions(method, look, floor, rows);
+            balls.write_velocities(bodies);
+            return found;
+        }
+        scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+        let Scratch { bodies, rows, direct, .. } = scratch;
+        if factorize(rows, bodies, direct).weakest > WEAK {
+            rows.impulse.copy_from_slice(&rows.guess);
+            apply(bodies, rows, &rows.guess);
+        }
+        let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
+        let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
+        share::share(scratch, false);
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
             gap: scratch.rows.gap[block],
@@ -93,18 +86,16 @@ impl Solver for Direct {
             return bounded::correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-        let found = if let Some((balls, rows, bodies)) = scratch.regular_balls() {
-            balls.begin_velocities(bodies);
-            let found = newton(balls, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
-            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
-            found
-        } else {
-            scratch.prepare_rows(model, at.t, at.coordinates);
-            let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-            let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
-            share::share(scratch, true);
-            found
-        };
+        if let Some((balls, rows, bodies)) = scratch.regular_balls() {
+            balls.read_velocities(bodies);
+            let found = balls.correct_velocities(tolerance, at.t, rows);
+            balls.write_velocities(bodies);
+            return found;
+        }
+        scratch.prepare_rows(model, at.t, at.coordinates);
+        let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
+        let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
+        share::share(scratch, true);
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
             error: scratch.rows.velocity_error[block],
@@ -193,7 +184,7 @@ fn apply(bodies: &mut Bodies, rows: &Rows, p: &[f64]) {
 ///
 /// A position or velocity out of tolerance is solved for at least once: what is within tolerance by luck of the guess is made
 /// better, as the first sweep of the papers does.
-fn newton<S>(
+pub(crate) fn newton<S>(
     system: &mut S,
     mut look: impl FnMut(&mut S) -> Worst,
     mut solve: impl FnMut(&mut S),

@@ -14,6 +14,8 @@ spec! {
         model: Option<ModelSpec>,
         /// How to run the model.
         run: Option<RunSpec>,
+        /// Numbers that a program may set while the model runs, with their values until then; `input.NAME` in forces and drives.
+        inputs: Named<Scalar>,
         /// Settings of viewers; not looked at here.
         view: Option<Value>,
         /// Where bodies begin, in place of where they are drawn; `gelenk assemble` writes these.
@@ -140,6 +142,8 @@ spec! {
         flight: Option<Text>,
         /// Correct velocities at the end of each step; true if left out.
         velocity_correction: Option<bool>,
+        /// Largest position error over the run, m: step and order are then chosen, and `step` is but a hint.
+        accuracy: Option<Scalar>,
         /// Seconds between recorded samples; every step if left out.
         sample: Option<Scalar>,
     }

@@ -1,0 +1,240 @@
+//! No drift: every model of the gallery over many steps of order 2. Prints, for each, the worst gap beside its tolerance and how the
+//! energy error goes on: its largest values in the first and the last tenth of the steps, and its trend with the standard error.
+//!
+//! ```sh
+//! cargo run --release -p gelenk --example million_steps -- 1000000
+//! cargo run --release -p gelenk --example million_steps -- 1000000 four-bar heavy-top
+//! cargo run --release -p gelenk --example million_steps -- 1000000 1e-12 four-bar    # with this tolerance, not the model's
+//! ```
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
+use std::error::Error;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use gelenk::model::{LoadOptions, Model, Observer, RunSettings, Sample, load_text};
+use gelenk::scenes::{SCENES, Scene};
+use gelenk::simulate;
+
+/// A model that gets farther away than this begins anew: what falls or flies for ever says nothing about drift, m.
+const FAR: f64 = 100.0;
+
+/// Parts of a run whose means give the trend.
+const BLOCKS: usize = 100;
+
+/// What a long run shows.
+struct Found {
+    steps: u64,
+    /// How often the model began.
+    laps: u32,
+    /// Largest gap of any joint over its tolerance.
+    gap: f64,
+    /// Neither drives nor dampers nor impacts: the energy is to stay.
+    conservative: bool,
+    /// Largest kinetic energy, J.
+    kinetic: f64,
+    /// Largest energy error in the first and the last tenth of the steps, J.
+    first: f64,
+    last: f64,
+    /// The same in both halves, J.
+    halves: [f64; 2],
+    /// Change of the energy error over all steps by the line through the means of the parts, and its standard error, J.
+    trend: f64,
+    deviation: f64,
+    /// Steps that were halved.
+    halved: usize,
+}
+
+/// Sees every step.
+struct Watch<'a> {
+    n: u64,
+    done: u64,
+    errors: &'a mut Vec<f64>,
+    kinetic: f64,
+    far: bool,
+}
+
+impl Observer for Watch<'_> {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        if sample.step > 0 {
+            self.errors.push(sample.ledger.integrator_error());
+            self.done += 1;
+        }
+        self.kinetic = self.kinetic.max(sample.ledger.kinetic);
+        self.far = sample.state.s.iter().any(|s| s.amax() > FAR);
+        if self.far || self.done >= self.n {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn load(scene: &Scene, overrides: &[(&str, &str)]) -> Result<Model, Box<dyn Error>> {
+    let overrides = overrides.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let options = LoadOptions { overrides, ..LoadOptions::default() };
+    Ok(load_text(scene.name, scene.text, &options)?.model)
+}
+
+/// Runs a model for `n` steps of order 2, as it asks to be run or with another tolerance.
+fn long_run(model: &Model, n: u64, tolerance: Option<f64>) -> Result<Found, Box<dyn Error>> {
+    let mut settings = RunSettings {
+        duration: n as f64 * model.run.step,
+        order: 2,
+        sample: None,
+        ..model.run.clone()
+    };
+    if let Some(tolerance) = tolerance {
+        // Rows that follow from others are as good as the gaps let them, in velocities too.
+        (settings.tolerance, settings.velocity_tolerance) = (tolerance, 10.0 * tolerance);
+    }
+    let mut errors = Vec::new();
+    let mut found = Found {
+        steps: 0,
+        laps: 0,
+        gap: 0.0,
+        conservative: true,
+        kinetic: 0.0,
+        first: 0.0,
+        last: 0.0,
+        halves: [0.0; 2],
+        trend: 0.0,
+        deviation: 0.0,
+        halved: 0,
+    };
+    while found.steps < n {
+        let mut watch =
+            Watch { n: n - found.steps, done: 0, errors: &mut errors, kinetic: 0.0, far: false };
+        let report = simulate(model, &settings, &mut watch)?;
+        found.steps += report.steps;
+        found.kinetic = found.kinetic.max(watch.kinetic);
+        found.laps += 1;
+        for (gap, block) in report.worst_gaps.iter().zip(&model.rows) {
+            let tolerance = block.tolerance.unwrap_or(settings.tolerance);
+            found.gap = found.gap.max(gap / tolerance);
+        }
+        let ledger = report.ledger;
+        let taken = ledger.work.abs() + ledger.dissipation.abs() + ledger.impact_loss.abs();
+        found.conservative &= taken == 0.0;
+        found.halved += report.events.iter().filter(|e| e.kind == "step-halved").count();
+    }
+    let largest = |part: &[f64]| part.iter().fold(0.0_f64, |a, e| a.max(e.abs()));
+    let tenth = errors.len().div_ceil(10);
+    found.first = largest(&errors[..tenth]);
+    found.last = largest(&errors[errors.len() - tenth..]);
+    let (one, two) = errors.split_at(errors.len() / 2);
+    found.halves = [largest(one), largest(two)];
+    (found.trend, found.deviation) = trend(&errors);
+    Ok(found)
+}
+
+/// The rise of the line through the means of [`BLOCKS`] parts from the first value to the last, and its standard error.
+fn trend(values: &[f64]) -> (f64, f64) {
+    let size = (values.len() / BLOCKS).max(1);
+    let means: Vec<f64> =
+        values.chunks_exact(size).map(|part| part.iter().sum::<f64>() / size as f64).collect();
+    let n = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / n;
+    // x from −½ to ½ over all values.
+    let x = |i: usize| (i as f64 + 0.5) / n - 0.5;
+    let xx: f64 = (0..means.len()).map(|i| x(i) * x(i)).sum();
+    let rise = means.iter().enumerate().map(|(i, m)| x(i) * (m - mean)).sum::<f64>() / xx;
+    let rest: f64 = means.iter().enumerate().map(|(i, m)| (m - mean - rise * x(i)).powi(2)).sum();
+    (rise, (rest / (n - 2.0) / xx).sqrt())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1);
+    let n: u64 = args.next().map_or(Ok(20_000), |text| text.parse())?;
+    let mut wanted: Vec<String> = args.collect();
+    let tolerance = wanted.first().and_then(|text| text.parse().ok());
+    if tolerance.is_some() {
+        wanted.remove(0);
+    }
+    println!(
+        "| model | steps | gap / tolerance | largest energy error: first tenth, J | last tenth, J | trend over all steps, J | of the \
+         largest kinetic energy | begun | halved | steps/s |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for scene in SCENES.iter().filter(|s| wanted.is_empty() || wanted.iter().any(|w| w == s.name)) {
+        let model = load(scene, &[])?;
+        let begin = Instant::now();
+        match long_run(&model, n, tolerance) {
+            Ok(found) => {
+                let speed = found.steps as f64 / begin.elapsed().as_secs_f64();
+                let Found { steps, laps, gap, first, last, trend, deviation, halved, .. } = found;
+                println!(
+                    "| {}{} | {steps} | {gap:.2} | {first:.1e} | {last:.1e} | {trend:+.0e} ± {deviation:.0e} | {:.0e} | {laps} | \
+                     {halved} | {speed:.0} |",
+                    scene.name,
+                    if found.conservative { "" } else { " (driven or damped)" },
+                    first.max(last) / found.kinetic.max(f64::MIN_POSITIVE),
+                );
+            }
+            Err(error) => println!("| {} | {error} |", scene.name),
+        }
+        std::io::stdout().flush()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SCENES, load, long_run, trend};
+    use gelenk::scenes::scene;
+
+    /// Steps of the short form of the study; fewer where a step is slow.
+    fn steps(name: &str) -> u64 {
+        match name {
+            "rope-bridge" => 80,
+            "walker" | "stewart-platform" | "robot-arm" | "chain-100" => 400,
+            name if name.starts_with("eight-loop") => 1000,
+            "four-bar-ladder" | "cuboid" | "flyball-governor" => 1000,
+            _ => 4000,
+        }
+    }
+
+    #[test]
+    fn gaps_stay_within_tolerance() {
+        for scene in SCENES {
+            let overrides: &[_] = if scene.name == "chain-100" { &[("n", "10")] } else { &[] };
+            let model = load(scene, overrides).expect("a model of the gallery");
+            let found = long_run(&model, steps(scene.name), None).expect("runs");
+            assert!(found.gap <= 1.0, "{}: gap of {} tolerances", scene.name, found.gap);
+            assert_eq!(found.steps, steps(scene.name));
+        }
+    }
+
+    /// Conservative models with a regular motion: the energy error swings, and what it rises by is a small part of that.
+    #[test]
+    fn the_energy_stays_where_it_was() {
+        for (name, n) in [
+            ("pendulum", 20_000),
+            ("spherical-pendulum", 20_000),
+            ("spring-oscillator", 20_000),
+            ("heavy-top", 20_000),
+            ("slider-crank", 5000),
+            ("four-bar", 5000),
+            ("bricard", 5000),
+            ("spring-swing", 10_000),
+        ] {
+            let scene = scene(name).expect("a scene of that name");
+            let model = load(scene, &[]).expect("a model of the gallery");
+            let found = long_run(&model, n, Some(1e-12)).expect("runs");
+            assert!(found.conservative && found.halved == 0, "{name}");
+            let [one, two] = found.halves;
+            assert!(two < 1.5 * one, "{name}: {one:e} J, then {two:e} J");
+            assert!(found.trend.abs() < 0.2 * one, "{name}: trend {:e} of {one:e} J", found.trend);
+        }
+    }
+
+    #[test]
+    fn a_trend_is_found() {
+        let noise = |i: u32| (f64::from(i) * 12.9898).sin() * 0.3;
+        let values: Vec<f64> = (0..10_000).map(|i| noise(i) + 1e-5 * f64::from(i)).collect();
+        let (rise, deviation) = trend(&values);
+        assert!((rise - 0.1).abs() < 3.0 * deviation && deviation < 0.02, "{rise} {deviation}");
+        let (rise, deviation) = trend(&(0..10_000).map(noise).collect::<Vec<_>>());
+        assert!(rise.abs() < 3.0 * deviation, "{rise} {deviation}");
+    }
+}

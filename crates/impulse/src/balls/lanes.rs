@@ -1,0 +1,280 @@
+//! Vectors, quaternions and symmetric matrices of four bodies at a time.
+
+use std::array::from_fn;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use gelenk_model::math::{Mat3, Vec3};
+use nalgebra::Quaternion;
+use wide::f64x4;
+
+/// How many at a time.
+pub(super) const LANES: usize = 4;
+
+/// A number of each.
+pub(super) type F = f64x4;
+
+/// A number for each lane.
+#[inline(always)]
+pub(super) fn lanes(value: impl FnMut(usize) -> f64) -> F {
+    F::new(from_fn(value))
+}
+
+/// A vector of each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct V {
+    pub(super) x: F,
+    pub(super) y: F,
+    pub(super) z: F,
+}
+
+impl V {
+    pub(super) const ZERO: V = V { x: F::ZERO, y: F::ZERO, z: F::ZERO };
+
+    /// The same vector in all lanes.
+    #[inline(always)]
+    pub(super) fn splat(v: &Vec3) -> V {
+        V { x: F::splat(v.x), y: F::splat(v.y), z: F::splat(v.z) }
+    }
+
+    /// A vector for each lane.
+    #[inline(always)]
+    pub(super) fn gather<'a>(value: impl Fn(usize) -> &'a Vec3) -> V {
+        let [a, b, c, d] = from_fn(value);
+        V {
+            x: F::new([a.x, b.x, c.x, d.x]),
+            y: F::new([a.y, b.y, c.y, d.y]),
+            z: F::new([a.z, b.z, c.z, d.z]),
+        }
+    }
+
+    /// The vectors one by one.
+    #[inline(always)]
+    pub(super) fn each(self) -> [Vec3; LANES] {
+        let (x, y, z) = (self.x.to_array(), self.y.to_array(), self.z.to_array());
+        from_fn(|k| Vec3::new(x[k], y[k], z[k]))
+    }
+
+    #[inline(always)]
+    pub(super) fn dot(self, b: V) -> F {
+        self.x * b.x + self.y * b.y + self.z * b.z
+    }
+
+    #[inline(always)]
+    pub(super) fn cross(self, b: V) -> V {
+        V {
+            x: self.y * b.z - self.z * b.y,
+            y: self.z * b.x - self.x * b.z,
+            z: self.x * b.y - self.y * b.x,
+        }
+    }
+}
+
+impl Add for V {
+    type Output = V;
+    #[inline(always)]
+    fn add(self, b: V) -> V {
+        V { x: self.x + b.x, y: self.y + b.y, z: self.z + b.z }
+    }
+}
+
+impl Sub for V {
+    type Output = V;
+    #[inline(always)]
+    fn sub(self, b: V) -> V {
+        V { x: self.x - b.x, y: self.y - b.y, z: self.z - b.z }
+    }
+}
+
+impl AddAssign for V {
+    #[inline(always)]
+    fn add_assign(&mut self, b: V) {
+        *self = *self + b;
+    }
+}
+
+impl Mul<F> for V {
+    type Output = V;
+    #[inline(always)]
+    fn mul(self, k: F) -> V {
+        V { x: self.x * k, y: self.y * k, z: self.z * k }
+    }
+}
+
+/// Columns of a matrix of each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct M {
+    pub(super) x: V,
+    pub(super) y: V,
+    pub(super) z: V,
+}
+
+impl Mul<V> for M {
+    type Output = V;
+    #[inline(always)]
+    fn mul(self, v: V) -> V {
+        self.x * v.x + self.y * v.y + self.z * v.z
+    }
+}
+
+impl M {
+    pub(super) const ZERO: M = M { x: V::ZERO, y: V::ZERO, z: V::ZERO };
+
+    /// The matrix of one lane.
+    pub(super) fn lane(&self, k: usize) -> Mat3 {
+        Mat3::from_columns(&[self.x.each()[k], self.y.each()[k], self.z.each()[k]])
+    }
+
+    /// R diag(d) Rᵀ.
+    #[inline(always)]
+    pub(super) fn turned(&self, d: V) -> M {
+        let (a, b, c) = (self.x * d.x, self.y * d.y, self.z * d.z);
+        let entry = |ax: F, bx: F, cx: F, y: (F, F, F)| ax * y.0 + bx * y.1 + cx * y.2;
+        let (rx, ry, rz) = (
+            (self.x.x, self.y.x, self.z.x),
+            (self.x.y, self.y.y, self.z.y),
+            (self.x.z, self.y.z, self.z.z),
+        );
+        let xx = entry(a.x, b.x, c.x, rx);
+        let xy = entry(a.x, b.x, c.x, ry);
+        let xz = entry(a.x, b.x, c.x, rz);
+        let yy = entry(a.y, b.y, c.y, ry);
+        let yz = entry(a.y, b.y, c.y, rz);
+        let zz = entry(a.z, b.z, c.z, rz);
+        M {
+            x: V { x: xx, y: xy, z: xz },
+            y: V { x: xy, y: yy, z: yz },
+            z: V { x: xz, y: yz, z: zz },
+        }
+    }
+
+    /// A r×: its columns are A (r × e_k).
+    #[inline(always)]
+    pub(super) fn times_cross(&self, r: V) -> M {
+        M {
+            x: self.y * r.z - self.z * r.y,
+            y: self.z * r.x - self.x * r.z,
+            z: self.x * r.y - self.y * r.x,
+        }
+    }
+}
+
+/// A quaternion of each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Q {
+    pub(super) w: F,
+    pub(super) v: V,
+}
+
+impl Q {
+    pub(super) const IDENTITY: Q = Q { w: F::ONE, v: V::ZERO };
+
+    /// A quaternion for each lane.
+    #[inline(always)]
+    pub(super) fn gather(value: impl Fn(usize) -> Quaternion<f64>) -> Q {
+        let [a, b, c, d] = from_fn(value);
+        Q {
+            w: F::new([a.w, b.w, c.w, d.w]),
+            v: V {
+                x: F::new([a.i, b.i, c.i, d.i]),
+                y: F::new([a.j, b.j, c.j, d.j]),
+                z: F::new([a.k, b.k, c.k, d.k]),
+            },
+        }
+    }
+
+    /// The quaternions one by one.
+    #[inline(always)]
+    pub(super) fn each(self) -> [Quaternion<f64>; LANES] {
+        let (w, v) = (self.w.to_array(), self.v.each());
+        from_fn(|k| Quaternion::new(w[k], v[k].x, v[k].y, v[k].z))
+    }
+
+    /// [`exp`](crate::flight::exp).
+    #[inline(always)]
+    pub(super) fn exp(x: V) -> Q {
+        let half = x * F::splat(0.5);
+        let z = half.dot(half);
+        let small = z.to_array();
+        let (cos, sinc) = if small.iter().all(|&z| z < 0.01) {
+            let term = |z: F, rest: F, c: f64| F::splat(c) + z * rest;
+            let one = F::ONE;
+            let mut c = F::splat(-1.0 / 3_628_800.0);
+            for k in [1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -1.0 / 2.0] {
+                c = term(z, c, k);
+            }
+            let mut s = F::splat(-1.0 / 39_916_800.0);
+            for k in [1.0 / 362_880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0] {
+                s = term(z, s, k);
+            }
+            (one + z * c, one + z * s)
+        } else {
+            let mut cos = [1.0; LANES];
+            let mut sinc = [1.0; LANES];
+            for (k, z) in small.iter().enumerate().filter(|(_, z)| **z > 0.0) {
+                let angle = z.sqrt();
+                let (sin, c) = angle.sin_cos();
+                (cos[k], sinc[k]) = (c, sin / angle);
+            }
+            (F::new(cos), F::new(sinc))
+        };
+        Q { w: cos, v: half * sinc }
+    }
+
+    /// R(q) r.
+    #[inline(always)]
+    pub(super) fn rotate(self, r: V) -> V {
+        let twice = self.v.cross(r) * F::splat(2.0);
+        r + twice * self.w + self.v.cross(twice)
+    }
+
+    /// R(q).
+    #[inline(always)]
+    pub(super) fn matrix(self) -> M {
+        let (one, two) = (F::ONE, F::splat(2.0));
+        let (w, V { x, y, z }) = (self.w, self.v);
+        M {
+            x: V {
+                x: one - two * (y * y + z * z),
+                y: two * (x * y + w * z),
+                z: two * (x * z - w * y),
+            },
+            y: V {
+                x: two * (x * y - w * z),
+                y: one - two * (x * x + z * z),
+                z: two * (y * z + w * x),
+            },
+            z: V {
+                x: two * (x * z + w * y),
+                y: two * (y * z - w * x),
+                z: one - two * (x * x + y * y),
+            },
+        }
+    }
+
+    /// [`unit`](crate::flight::unit), for a quaternion whose length is 1 but for rounding.
+    #[inline(always)]
+    pub(super) fn unit(self) -> Q {
+        let (mut sum, mut rest) = (F::splat(-1.0), F::ZERO);
+        for x in [self.w, self.v.x, self.v.y, self.v.z] {
+            let product = x * x;
+            let shifted = x * F::splat(134_217_729.0); // 2²⁷ + 1
+            let high = shifted - (shifted - x);
+            let low = x - high;
+            let error = ((high * high - product) + F::splat(2.0) * high * low) + low * low;
+            let next = sum + product;
+            let part = next - sum;
+            rest += error + ((sum - (next - part)) + (product - part));
+            sum = next;
+        }
+        let k = F::splat(0.5) * (sum + rest);
+        Q { w: self.w - self.w * k, v: self.v - self.v * k }
+    }
+}
+
+impl Mul for Q {
+    type Output = Q;
+    #[inline(always)]
+    fn mul(self, b: Q) -> Q {
+        Q { w: self.w * b.w - self.v.dot(b.v), v: b.v * self.w + self.v * b.w + self.v.cross(b.v) }
+    }
+}
