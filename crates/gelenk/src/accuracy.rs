@@ -129,7 +129,7 @@ pub fn choose(
 
 /// How far the bodies are from the origin at the start, at least 1 m: what rounding is relative to.
 fn extent(model: &Model) -> f64 {
-    model.start.s.iter().map(|s| s.norm()).fold(1.0, f64::max)
+    model.start.s.iter().map(Vec3::norm).fold(1.0, f64::max)
 }
 
 /// How far two runs are apart: the worst body at the worst of the common times, m; see the [module](self).
@@ -244,7 +244,7 @@ impl Trials<'_> {
         match result {
             // Steps that were halved are not the steps that are compared.
             Ok(report) if report.events.iter().any(|event| event.kind == "step-halved") => {
-                self.fault = "steps had to be halved".to_owned();
+                "steps had to be halved".clone_into(&mut self.fault);
                 Ok(None)
             }
             Ok(_) => Ok(Some(camera.shots)),

@@ -39,11 +39,12 @@ pub mod worlds;
 
 pub use certificate::Certificate;
 pub use gelenk_expr::nearest;
+pub use gelenk_impulse::control;
 pub use gelenk_model as model;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
 pub use settings::{SettingsError, check_settings};
-pub use simulate::{Both, ENGINES, SimulateError, simulate, verify};
+pub use simulate::{Both, ENGINES, SimulateError, simulate, simulate_controlled, verify};
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use gelenk_model::{Event, Limits, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
 
+use gelenk_impulse::control::Control;
+
 use crate::accuracy::{AccuracyError, choose};
 use crate::recording::{self, Header, VerifyError, VerifyReport};
 
@@ -44,6 +46,54 @@ pub fn simulate(
         return simulate_as_told(model, &chosen, observer);
     }
     simulate_as_told(model, settings, observer)
+}
+
+/// [`simulate()`] with a control law in the loop, called at a fixed rate to set the model's inputs.
+///
+/// The step is that of `settings`. A recording of such a run cannot be verified by the model alone: the law is not in it.
+///
+/// ```
+/// use gelenk::control::Control;
+/// use gelenk::model::{LoadOptions, load_text};
+///
+/// let text = r#"
+///     [inputs]
+///     torque = 0
+///
+///     [[body]]
+///     name = "arm"
+///     mass = 1
+///     ends = [[0, 0, 0], [0, 0, 1]]
+///     shape = { cylinder = { radius = 0.02 } }
+///     angular_velocity = [0, 0.1, 0]
+///
+///     [[joint]]
+///     name = "pivot"
+///     type = "hinge"
+///     between = ["world", "arm"]
+///     point = [0, 0, 0]
+///     axis = [0, 1, 0]
+///     motor = { torque = "input.torque" }
+/// "#;
+/// let model = load_text("balance", text, &LoadOptions::default())?.model;
+/// let mut law = |measured: &gelenk::control::Measured<'_>, inputs: &mut gelenk::control::Inputs<'_>| {
+///     let angle = measured.coordinate("pivot", "angle").ok_or("no pivot")?;
+///     let speed = measured.velocity("pivot", "angle").ok_or("no pivot")?;
+///     inputs.set("torque", -20.0 * angle - 4.0 * speed)
+/// };
+/// let mut control = Control { period: 0.002, law: &mut law };
+/// let report = gelenk::simulate_controlled(&model, &model.run, &mut control, &mut ())?;
+/// assert!(report.state.coordinate[0].abs() < 1e-6, "it stands");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn simulate_controlled(
+    model: &Model,
+    settings: &RunSettings,
+    control: &mut Control<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, SimulateError> {
+    known_engine(settings)?;
+    Ok(gelenk_impulse::run_controlled(model, settings, control, observer)?)
 }
 
 fn known_engine(settings: &RunSettings) -> Result<(), SimulateError> {

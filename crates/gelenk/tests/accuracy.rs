@@ -1,5 +1,6 @@
 //! Accuracy as an input: true errors are below it, and the estimate tells them.
 
+use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::accuracy::{AccuracyError, Snapshot, apart, choose};
@@ -71,8 +72,9 @@ fn the_error_is_below_the_accuracy_and_known() {
             let error = true_error(&model, &chosen);
             let within = error <= accuracy && estimate < 10.0 * error && error < 10.0 * estimate;
             good &= within;
-            report += &format!(
-                "{name}, accuracy {accuracy:.0e}, order {}, step {:.4} s: estimate {estimate:.1e}, error {error:.1e}{}\n",
+            let _ = writeln!(
+                report,
+                "{name}, accuracy {accuracy:.0e}, order {}, step {:.4} s: estimate {estimate:.1e}, error {error:.1e}{}",
                 chosen.order,
                 chosen.step,
                 if within { "" } else { "  <--" }

@@ -237,7 +237,10 @@ impl Simulation<'_> {
     /// Memory for the joints and rows of the model as it is now.
     fn make_room(&mut self) {
         let model: &Model = &self.model;
+        // Inputs are held on.
+        let held = std::mem::take(&mut self.scratch.work.held);
         self.scratch = Scratch::new(model);
+        self.scratch.work.held = held;
         self.worst_gaps.resize(model.rows.len(), 0.0);
         self.worst_velocity_errors.resize(model.rows.len(), 0.0);
         self.joint_impulses.resize(model.joints.len(), Wrench::zero());

@@ -6,6 +6,8 @@
 mod balls;
 pub mod bounds;
 pub mod compose;
+pub mod control;
+pub mod dense;
 pub mod error;
 mod explain;
 pub mod flight;
@@ -24,11 +26,12 @@ mod step;
 mod stops;
 
 pub use compose::Order;
+pub use dense::Dense;
 pub use error::StepError;
 pub use explain::Failure;
 pub use method::{BadSetting, Method, SolverKind};
 pub use parts::MAX_HALVINGS;
-pub use run::run;
+pub use run::{run, run_controlled};
 pub use scratch::Scratch;
 pub use simulation::Simulation;
 pub use step::{StepReport, step};

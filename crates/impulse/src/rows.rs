@@ -35,6 +35,9 @@ pub struct Rows {
     pub carry: Vec<[f64; small::MAX]>,
     /// The block of its joint, for stops and friction; constant. (n blocks)
     pub carrier: Vec<Option<usize>>,
+    /// Impulses when a correction with bounds began, and the rates J v it wants; written by it. (n_rows)
+    pub(crate) begun: Vec<f64>,
+    pub(crate) wanted: Vec<f64>,
     /// Friction of coordinates whose motion is prescribed; constant. (n blocks)
     pub prescribed: Vec<bool>,
     /// Smallest impulse that each row may have in the running correction, N s or N m s; written before it. (n_rows)
@@ -133,6 +136,8 @@ impl Rows {
             mode: vec![Mode::Equal; n_blocks],
             carry: vec![[0.0; small::MAX]; if any_bounded { n_blocks } else { 0 }],
             carrier: Bound::carriers(model),
+            begun: vec![0.0; n_rows],
+            wanted: vec![0.0; n_rows],
             prescribed: Bound::prescribed(model),
             inactive: vec![false; n_blocks],
             out: vec![false; n_blocks],

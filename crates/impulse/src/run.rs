@@ -3,6 +3,7 @@
 use gelenk_model::run::{Observer, RunFailure, RunReport};
 use gelenk_model::{Event, Model, RunSettings};
 
+use crate::control::{Clocked, Control};
 use crate::explain::Failure;
 use crate::simulation::Simulation;
 
@@ -17,12 +18,35 @@ pub fn run(
     settings: &RunSettings,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunFailure> {
+    run_with(model, settings, None, observer)
+}
+
+/// [`run()`] with a control law in the loop: steps end at its calls too, and the steps counted are those parts.
+pub fn run_controlled(
+    model: &Model,
+    settings: &RunSettings,
+    control: &mut Control<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, RunFailure> {
+    run_with(model, settings, Some(control), observer)
+}
+
+fn run_with(
+    model: &Model,
+    settings: &RunSettings,
+    control: Option<&mut Control<'_>>,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, RunFailure> {
     let mut simulation = Simulation::new(model, settings).map_err(|failure| {
         let report = empty_report(model);
         RunFailure { reason: failure.reason, element: failure.element, report: Box::new(report) }
     })?;
     let mut events = Vec::new();
-    let result = Runner::new(&simulation, settings).run(&mut simulation, observer, &mut events);
+    let control = control.map(|control| Clocked::new(control, simulation.state().t)).transpose();
+    let result = control.and_then(|control| {
+        let runner = Runner::new(&simulation, settings);
+        runner.run(&mut simulation, control, observer, &mut events)
+    });
     let stopped = matches!(result, Ok(true));
     let report = report(&simulation, events, stopped);
     match result {
@@ -93,6 +117,7 @@ impl Runner {
     fn run(
         &self,
         simulation: &mut Simulation<'_>,
+        mut control: Option<Clocked<'_, '_>>,
         observer: &mut dyn Observer,
         events: &mut Vec<Event>,
     ) -> Result<bool, Failure> {
@@ -118,24 +143,45 @@ impl Runner {
         if observer.sample(&simulation.sample()).is_break() {
             return Ok(true);
         }
+        if let Some(control) = &mut control {
+            simulation.control(control)?;
+        }
         for i in 1..=self.n {
-            let (t, t_next) = (simulation.state().t, self.time(i));
-            while let Some(&at) = self.at.get(next_at).filter(|&&at| at < t_next - near) {
-                if simulation.peek(at - t, |sample| observer.at(sample))?.is_break() {
-                    return Ok(true);
+            let t_end = self.time(i);
+            let mut whole = true;
+            loop {
+                // A call of the control law within the step cuts it.
+                let cut = control.as_ref().map(Clocked::next).filter(|&at| at < t_end - near);
+                whole &= cut.is_none();
+                let (t, t_next) = (simulation.state().t, cut.unwrap_or(t_end));
+                while let Some(&at) = self.at.get(next_at).filter(|&&at| at < t_next - near) {
+                    if simulation.peek(at - t, |sample| observer.at(sample))?.is_break() {
+                        return Ok(true);
+                    }
+                    next_at += 1;
                 }
-                next_at += 1;
-            }
-            let h = if i == self.n { self.last_h } else { self.h };
-            let result = simulation.advance(h, t_next);
-            tell(simulation, observer, events);
-            result?;
-            while self.at.get(next_at).is_some_and(|&at| at <= t_next + near) {
-                if observer.at(&simulation.sample()).is_break() {
-                    return Ok(true);
+                let h = match (whole, i == self.n) {
+                    (false, _) => t_next - t,
+                    (true, true) => self.last_h,
+                    (true, false) => self.h,
+                };
+                let result = simulation.advance(h, t_next);
+                tell(simulation, observer, events);
+                result?;
+                while self.at.get(next_at).is_some_and(|&at| at <= t_next + near) {
+                    if observer.at(&simulation.sample()).is_break() {
+                        return Ok(true);
+                    }
+                    next_at += 1;
                 }
-                next_at += 1;
+                if let Some(control) = control.as_mut().filter(|c| c.next() <= t_next + near) {
+                    simulation.control(control)?;
+                }
+                if cut.is_none() {
+                    break;
+                }
             }
+            let t_next = t_end;
             if i == self.n || i >= due {
                 if observer.sample(&simulation.sample()).is_break() {
                     return Ok(true);

@@ -7,6 +7,8 @@ use gelenk_model::run::{Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
 use gelenk_model::{Model, RunSettings};
 
+use crate::control::{Clocked, Inputs, Measured};
+use crate::dense::Dense;
 use crate::error::StepError;
 use crate::explain::{Failure, explain};
 use crate::joints::{check_lengths, gap};
@@ -153,10 +155,33 @@ impl<'m> Simulation<'m> {
         Ok(see(&side.sample()))
     }
 
+    /// Advances by one asked step and gives the motion over it: the state at any time within ([`Dense`]).
+    ///
+    /// A side step of half the length gives the node in the middle; the run itself is that of [`step`](Simulation::step).
+    /// For single times see [`peek`](Simulation::peek).
+    pub fn step_dense(&mut self) -> Result<Dense, Failure> {
+        let start = self.state.clone();
+        let middle = self.peek(0.5 * self.h, |sample| sample.state.clone())?;
+        self.step()?;
+        Ok(Dense::new([start, middle, self.state.clone()]))
+    }
+
     fn clone_for_side_step(&self) -> Self {
         let mut side = self.clone();
         side.events.clear();
         side
+    }
+
+    /// Lets a law read the state and set inputs.
+    pub(crate) fn control(&mut self, law: &mut Clocked<'_, '_>) -> Result<(), Failure> {
+        let held = &mut self.scratch.work.held;
+        law.call(&Measured::new(&self.model, &self.state), &mut Inputs::new(&self.model, held))
+    }
+
+    /// The model's inputs, to be read and set; they are held until set again. They are no part of the state: who goes on
+    /// from a saved one sets them anew.
+    pub fn inputs(&mut self) -> Inputs<'_> {
+        Inputs::new(&self.model, &mut self.scratch.work.held)
     }
 
     /// What an observer sees now.

@@ -260,7 +260,7 @@ fn random_chain(random: &mut Random) -> Model {
 /// Whatever hits whatever: no impact makes energy, and no stop is passed.
 #[test]
 fn impacts_of_random_mechanisms_make_no_energy() {
-    let cases: u32 = std::env::var("STOP_CASES").map_or(100, |n| n.parse().expect("a number"));
+    let cases: u32 = std::env::var("STOP_CASES").map_or(60, |n| n.parse().expect("a number"));
     let mut random = Random(2003);
     let mut n_impacts = 0;
     for case in 0..cases {

@@ -10,7 +10,7 @@ use crate::joint::{
     CoordinateKind, Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES,
 };
 use crate::math::{Mat3, Quat, Vec3};
-use crate::model::{Marker, Model, Parameter};
+use crate::model::{Input, Marker, Model, Parameter};
 use crate::rows::{CoordinateTie, RowBlock, RowKind, unwrap_angle};
 use crate::settings::RunSettings;
 use crate::signal::{BodyVector, Signals};
@@ -110,6 +110,7 @@ impl Builder {
             markers: Vec::new(),
             signals: Signals::default(),
             parameters: Vec::new(),
+            inputs: Vec::new(),
             pool: Pool::default(),
             contact: ContactSettings::default(),
             run: RunSettings::default(),
@@ -385,6 +386,12 @@ impl Builder {
     pub fn marker(&mut self, name: &str, body: BodyId, local: Vec3) {
         let vector = BodyVector { body, local, is_point: true };
         self.model.markers.push(Marker { name: name.to_owned(), vector });
+    }
+
+    /// Adds an input with its value as long as nobody sets it; returns its number.
+    pub fn input(&mut self, name: &str, value: f64) -> usize {
+        self.model.inputs.push(Input { name: name.to_owned(), value });
+        self.model.inputs.len() - 1
     }
 
     /// Sets expressions: pool, parameters and signals.

@@ -36,6 +36,8 @@ pub struct Model {
     pub signals: Signals,
     /// Named parameters with their values.
     pub parameters: Vec<Parameter>,
+    /// Numbers that can be set from outside while it runs.
+    pub inputs: Vec<Input>,
     /// The expressions of the model.
     pub pool: Pool,
     /// Materials and who may touch whom.
@@ -65,6 +67,15 @@ pub struct Parameter {
     pub min: Option<f64>,
     /// Largest sensible value.
     pub max: Option<f64>,
+}
+
+/// A number of forces and drives that is set from outside while the model runs: `input.NAME` in expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Its value as long as nobody sets it.
+    pub value: f64,
 }
 
 /// A named body-fixed point.
@@ -100,6 +111,11 @@ impl Model {
         Some(BodyId(u32::try_from(i).ok()?))
     }
 
+    /// The number of the input of that name.
+    pub fn input(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|input| input.name == name)
+    }
+
     /// The joint of that name.
     pub fn joint(&self, name: &str) -> Option<JointId> {
         let i = self.joints.iter().position(|j| j.name == name)?;
@@ -129,6 +145,7 @@ impl Model {
         Work {
             registers: vec![0.0; registers],
             inputs: vec![0.0; inputs],
+            held: self.inputs.iter().map(|input| input.value).collect(),
             outputs: vec![0.0; inputs],
         }
     }

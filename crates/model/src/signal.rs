@@ -23,6 +23,8 @@ pub enum StateRef {
     Coordinate(JointId, usize),
     /// `joint.J.velocity`, its rate.
     CoordinateRate(JointId, usize),
+    /// `input.NAME`, a number set from outside: [`Model::inputs`].
+    Input(usize),
 }
 
 /// A body-fixed point s + R c, or direction R c, by its place in the principal frame.
@@ -57,7 +59,7 @@ impl BodyVector {
 }
 
 impl StateRef {
-    /// Its value at an instant.
+    /// Its value at an instant; of an input, the default.
     pub fn value(&self, model: &Model, at: &Instant<'_>) -> f64 {
         match *self {
             StateRef::Time => at.t,
@@ -66,6 +68,7 @@ impl StateRef {
             StateRef::AngularVelocity(body, axis) => at.twists[body.index()].omega[axis],
             StateRef::Coordinate(joint, which) => model.joint_coordinate(joint, which, at),
             StateRef::CoordinateRate(joint, which) => model.joint_velocity(joint, which, at),
+            StateRef::Input(i) => model.inputs[i].value,
         }
     }
 }
@@ -86,7 +89,10 @@ impl Signals {
     pub fn evaluate(&self, model: &Model, at: &Instant<'_>, work: &mut Work, values: &mut [f64]) {
         let Some(tape) = &self.tape else { return };
         for (slot, input) in work.inputs.iter_mut().zip(&self.inputs) {
-            *slot = input.value(model, at);
+            *slot = match *input {
+                StateRef::Input(i) => work.held[i],
+                ref other => other.value(model, at),
+            };
         }
         let n = self.inputs.len();
         tape.eval(&work.inputs[..n], &mut work.registers[..tape.n_registers()], values);
@@ -143,6 +149,8 @@ pub struct Work {
     pub registers: Vec<f64>,
     /// Tape inputs.
     pub inputs: Vec<f64>,
+    /// Inputs of the model as they are held now; no scratch, but here so that all evaluations see them. (n inputs)
+    pub held: Vec<f64>,
     /// Tape outputs of equations.
     pub outputs: Vec<f64>,
 }

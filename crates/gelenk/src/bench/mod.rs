@@ -19,18 +19,21 @@ pub use models::{chain, eight_loop, four_bars, tree};
 /// The groups there are.
 pub const GROUPS: [&str; 5] = ["eight-loop", "chain", "tree", "four-bars", "worlds"];
 
-/// A run is timed in this many parts.
-pub const BLOCKS: u64 = 20;
+/// A run is timed this many times.
+pub const REPEATS: u32 = 5;
 
 /// A position error at t = 1 s that counts as the same motion, m.
 pub const SAME_MOTION: f64 = 0.01;
+
+/// Runs its argument and says how many allocations that took.
+pub type CountAllocations = dyn Fn(&mut dyn FnMut()) -> u64;
 
 /// How to measure.
 pub struct BenchOptions<'a> {
     /// Shorter runs and smaller models.
     pub quick: bool,
-    /// Runs its argument and says how many allocations that took, where the program can count them.
-    pub count_allocations: Option<&'a dyn Fn(&mut dyn FnMut()) -> u64>,
+    /// Counts allocations, where the program can.
+    pub count_allocations: Option<&'a CountAllocations>,
     /// Is told the name of each run before it starts.
     pub watch: &'a dyn Fn(&str),
 }
@@ -71,7 +74,8 @@ pub struct Line {
     pub settings: RunSettings,
     /// Steps measured.
     pub steps: u64,
-    /// Time of the processor for one step, s: that of the fastest of [`BLOCKS`] blocks of steps, since other programs disturb even that.
+    /// Time of the processor for one step, mean over the run, s: that of the fastest of [`REPEATS`] runs, since other programs disturb
+    /// even that.
     pub seconds_per_step: f64,
     /// Corrections of single joints (iterative) or solves of all joints (direct) per step.
     pub corrections_per_step: f64,
@@ -344,7 +348,7 @@ fn distance(x: &State, y: &State) -> f64 {
     x.s.iter().zip(&y.s).map(|(x, y)| (x - y).norm()).fold(0.0, f64::max)
 }
 
-/// Times a run in equal blocks of steps after a first step.
+/// Times a run after its first step, [`REPEATS`] times.
 fn measure(
     model: &Model,
     settings: &RunSettings,
@@ -353,30 +357,27 @@ fn measure(
 ) -> Result<Line, BenchError> {
     (options.watch)(&name(model, settings));
     let failed = |failure| BenchError::Failed { model: name(model, settings), failure };
-    let mut simulation = Simulation::new(model, settings).map_err(failed)?;
-    simulation.step().map_err(failed)?;
+    let mut start = Simulation::new(model, settings).map_err(failed)?;
+    start.step().map_err(failed)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of steps")]
-    let steps = (duration / settings.step / BLOCKS as f64).round().max(1.0) as u64;
-    let mut fastest = f64::INFINITY;
-    let mut result = Ok(());
-    let mut all = || {
-        for _ in 0..BLOCKS {
+    let steps = (duration / settings.step).round().max(1.0) as u64;
+    let mut simulation = start.clone();
+    let (mut fastest, mut allocations) = (f64::INFINITY, None);
+    for _ in 0..REPEATS {
+        simulation = start.clone();
+        let mut result = Ok(());
+        let mut all = || {
             let begin = ThreadTime::now();
             result = (0..steps).try_for_each(|_| simulation.step());
             fastest = fastest.min(begin.elapsed().as_secs_f64() / steps as f64);
-            if result.is_err() {
-                return;
-            }
-        }
-    };
-    let allocations = match options.count_allocations {
-        Some(count) => Some(count(&mut all)),
-        None => {
+        };
+        if let Some(count) = options.count_allocations {
+            allocations = Some(count(&mut all));
+        } else {
             all();
-            None
         }
-    };
-    result.map_err(failed)?;
+        result.map_err(failed)?;
+    }
     let done = simulation.steps() as f64;
     Ok(Line {
         model: model.name.clone(),

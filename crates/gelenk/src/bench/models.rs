@@ -57,12 +57,11 @@ pub fn tree(n: usize) -> Model {
     let mut builder = Builder::new(&format!("tree of {n}"));
     let mut made: Vec<(BodyId, Vec3, f64, u32)> = Vec::with_capacity(n);
     for i in 0..n {
-        let (parent, top, length, depth) = match i {
-            0 => (BodyId::WORLD, Vec3::zeros(), 1.0, 0),
-            _ => {
-                let (body, end, length, depth) = made[(i - 1) / 2];
-                (body, end, length * 2.0 / 3.0, depth + 1)
-            }
+        let (parent, top, length, depth) = if i == 0 {
+            (BodyId::WORLD, Vec3::zeros(), 1.0, 0)
+        } else {
+            let (body, end, length, depth) = made[(i - 1) / 2];
+            (body, end, length * 2.0 / 3.0, depth + 1)
         };
         let side = match (i, i % 2) {
             (0, _) => 0.3,

@@ -246,7 +246,7 @@ impl<'a> Measure<'a> {
         let holds = |h: f64, _: f64, ratio: f64| ratio <= if h < 0.006 { 1.1 } else { 1.5 };
         let (columns, rows) = self.grid_table(&paper::table_9_4(), grid, value, holds);
         let fine = || rows.iter().filter(|row| row.at < 0.006);
-        let ends = [fine().next(), fine().last()]
+        let ends = [fine().next(), fine().next_back()]
             .map(|row| row.and_then(|r| Some((r.at, r.cells.last()?.ours))));
         let mut checks = Vec::new();
         if let [Some((h_0, e_0)), Some((h_1, e_1))] = ends

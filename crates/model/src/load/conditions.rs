@@ -188,8 +188,12 @@ impl<'a> Context<'a> {
         let m = 2 * equation.coordinates.len() + 1;
         let tapes = [&equation.value, &equation.gradient, &equation.curvature];
         let registers = tapes.iter().map(|t| t.n_registers()).max().unwrap_or(0);
-        let mut work =
-            Work { registers: vec![0.0; registers], inputs: vec![0.0; m], outputs: vec![0.0; m] };
+        let mut work = Work {
+            registers: vec![0.0; registers],
+            inputs: vec![0.0; m],
+            outputs: vec![0.0; m],
+            ..Work::default()
+        };
         let g = equation.error(&at, &mut work);
         if !g.is_finite() {
             let message = format!("the equation is {g} at the start");

@@ -21,6 +21,7 @@ impl Context<'_> {
         if let Some(model) = &file.model {
             self.model_table(model);
         }
+        self.inputs_table(file);
         if let Some(run) = &file.run {
             self.run_table(run);
         }
@@ -41,6 +42,20 @@ impl Context<'_> {
             }
             self.description.gravity = expr;
             self.builder.gravity(value);
+        }
+    }
+
+    fn inputs_table(&mut self, file: &FileSpec) {
+        for (name, value) in &file.inputs.0 {
+            let element = format!("input `{}`", name.text);
+            let site = Site::new(ScopeId::ROOT, &element, "value");
+            if !gelenk_expr::is_identifier(&name.text) || name.text.contains('.') {
+                let message = format!("`{}` cannot be the name of an input", name.text);
+                let help = "use letters, digits and `_`, and begin with a letter";
+                self.error("bad-name", &site, name.span, message, help);
+            } else if let Some(value) = self.number(&site, value) {
+                self.builder.input(&name.text, value);
+            }
         }
     }
 

@@ -36,6 +36,11 @@ impl Context<'_> {
         allowed: Allowed,
     ) -> Option<Expr> {
         let words: Vec<&str> = name.split('.').collect();
+        if let ["input", input] = words.as_slice()
+            && self.find(Kind::Body, site.scope, "input").is_none()
+        {
+            return self.input_symbol(site, span, input, allowed);
+        }
         let (kind, element, rest) = match words.as_slice() {
             [kind, element, rest @ ..] if KINDS.contains(kind) && !rest.is_empty() => {
                 (Some(*kind), *element, rest)
@@ -67,6 +72,35 @@ impl Context<'_> {
         };
         let symbol = self.pool.symbol(&format!("{word}.{owner_name}.{path}"));
         self.states.entry(symbol).or_insert(meaning);
+        Some(symbol)
+    }
+
+    /// The symbol of `input.NAME`.
+    fn input_symbol(
+        &mut self,
+        site: &Site<'_>,
+        span: Span,
+        name: &str,
+        allowed: Allowed,
+    ) -> Option<Expr> {
+        if allowed != Allowed::State {
+            let message =
+                format!("{} cannot use `input.{name}`, which is set from outside", site.what);
+            let help = "inputs may stand in forces, motors and drives";
+            self.error("not-a-time-function", site, span, message, help);
+            return None;
+        }
+        let model = self.builder.model();
+        let Some(i) = model.input(name) else {
+            let known = model.inputs.iter().map(|input| input.name.as_str());
+            let help = did_you_mean(name, known)
+                .unwrap_or_else(|| format!("declare it: [inputs] {name} = 0"));
+            let message = format!("there is no input `{name}`");
+            self.error("unknown-name", site, span, message, help);
+            return None;
+        };
+        let symbol = self.pool.symbol(&format!("input.{name}"));
+        self.states.entry(symbol).or_insert(StateRef::Input(i));
         Some(symbol)
     }
 

@@ -172,3 +172,25 @@ fn model_and_run() {
     assert_eq!(load(POINT).model.name, "test");
     close_vec(load(POINT).model.gravity, [0.0, 0.0, -9.81]);
 }
+
+#[test]
+fn inputs_are_numbers_set_from_outside() {
+    let force = "[[force]]\nbody = \"P\"\nforce = [0, 0, \"2*input.lift + t\"]\n";
+    let text = format!("[inputs]\nlift = \"1 + 1\"\n{POINT}{force}");
+    let model = load(&text).model;
+    assert_eq!((model.inputs.len(), model.input("lift")), (1, Some(0)));
+    close(model.inputs[0].value, 2.0);
+    // The default holds until somebody sets it.
+    let mut values = vec![0.0; model.signals.n];
+    at_start(&model, 0.5, |at, work| {
+        model.signals.evaluate(&model, at, work, &mut values);
+        close(values[0], 4.5);
+        work.held[0] = -1.5;
+        model.signals.evaluate(&model, at, work, &mut values);
+        close(values[0], -2.5);
+    });
+    assert_eq!(faults(&format!("{POINT}{force}")), ["unknown-name"]);
+    assert_eq!(faults(&format!("[inputs]\n\"a.b\" = 1\n{POINT}")), ["bad-name"]);
+    let equation = "[[constraint]]\nname = \"c\"\nequation = \"P.x = input.lift\"\n";
+    assert_eq!(faults(&format!("[inputs]\nlift = 1\n{POINT}{equation}")), ["not-a-time-function"]);
+}

@@ -16,7 +16,13 @@ use crate::small;
 use crate::solver::{Iterative, Solver, norm};
 
 /// Most solves; after that the sweep takes over.
-const MOST_SOLVES: u64 = 60;
+const MOST_SOLVES: u64 = 100;
+
+/// Most solves of one linear problem, in which rows take their sides.
+const MOST_LINEAR_SOLVES: u64 = 30;
+
+/// A worst error that grows to this times the first is lost.
+const LOST: f64 = 100.0;
 
 /// [`Solver::correct_positions`] of models with bounds.
 pub(super) fn correct_positions(
@@ -70,7 +76,11 @@ pub(super) fn correct_velocities(
     }
 }
 
-/// Position correction from the impulses there are: the number of solves, and whether all is closed.
+/// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
+/// those there were.
+///
+/// Each look at C(t+h) gives a linear problem with bounds, which is solved to the end before the next look: while rows are still
+/// taking sides, impulses may be far from where they end, and free flight would be far from linear.
 pub(crate) fn settle_positions(
     model: &Model,
     method: &Method,
@@ -78,32 +88,101 @@ pub(crate) fn settle_positions(
     scratch: &mut Scratch,
 ) -> (u64, bool) {
     let floor = scratch.bodies.position_floor();
-    newton(scratch, |scratch| look_ahead(model, method, look, floor, scratch), false)
-}
-
-/// Velocity correction from the impulses there are: the number of solves, and whether all is closed.
-pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
-    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-    newton(scratch, |scratch| look_at_velocities(tolerance, scratch), true)
-}
-
-/// Solves until `look` finds all within tolerance; the number of solves, and whether it did.
-fn newton(
-    scratch: &mut Scratch,
-    look: impl Fn(&mut Scratch) -> f64,
-    velocity: bool,
-) -> (u64, bool) {
-    let mut solves = 0;
-    loop {
-        let worst = look(scratch);
+    scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
+    let (mut solves, mut first) = (0, f64::INFINITY);
+    while solves < MOST_SOLVES {
+        let worst = look_ahead(model, method, look, floor, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
         }
-        if !worst.is_finite() || solves == MOST_SOLVES {
-            return (solves, false);
+        first = if solves == 0 { worst.max(1.0) } else { first };
+        // A NaN is lost too.
+        if !(worst <= LOST * first) {
+            break;
         }
-        solve_and_apply(scratch, velocity);
+        solves += settle_linear(scratch);
+    }
+    undo(scratch, false);
+    (solves, false)
+}
+
+/// Velocity correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
+/// those there were.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
+    let mut solves = 0;
+    while solves < MOST_SOLVES {
+        let worst = look_at_velocities(tolerance, scratch);
+        if worst < 1.0 && (solves > 0 || worst == 0.0) {
+            return (solves, true);
+        }
+        if !worst.is_finite() {
+            break;
+        }
+        solve_and_apply(scratch, true);
         solves += 1;
+    }
+    undo(scratch, true);
+    (solves, false)
+}
+
+/// Solves the linear problem of the last look, e + J (v − v₀) = 0 within the bounds; returns the number of solves.
+fn settle_linear(scratch: &mut Scratch) -> u64 {
+    let Scratch { bodies, rows, .. } = scratch;
+    rows.wanted.copy_from_slice(&rows.error);
+    for i in 0..rows.blocks.len() {
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        let mut e = [0.0; small::MAX];
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        for k in 0..n {
+            rows.wanted[row + k] += e[k];
+        }
+    }
+    let size = rows.error.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+    for solve in 1..=MOST_LINEAR_SOLVES {
+        solve_and_apply(scratch, false);
+        let Scratch { bodies, rows, .. } = scratch;
+        let (mut left, mut changed) = (0.0, false);
+        for i in 0..rows.blocks.len() {
+            if rows.inactive[i] {
+                continue;
+            }
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            let mut e = [0.0; small::MAX];
+            rows.error_rate(i, &bodies.twists, &mut e[..n]);
+            for k in 0..n {
+                rows.error[row + k] = rows.wanted[row + k] - e[k];
+            }
+            if rows.blocks[i].bound != Bound::None {
+                let out = rows.at_bound(row, -rows.error[row], rows.impulse[row]);
+                changed |= out != rows.out[i];
+                rows.out[i] = out;
+            }
+            if !rows.out[i] {
+                let own = &rows.error[row..row + n];
+                left = own.iter().fold(left, |a: f64, b| larger(a, b.abs()));
+            }
+        }
+        if !changed || left <= 1e-6 * size || !left.is_finite() {
+            return solve;
+        }
+    }
+    MOST_LINEAR_SOLVES
+}
+
+/// Takes the impulses since the beginning of a correction back.
+fn undo(scratch: &mut Scratch, velocity: bool) {
+    let Scratch { bodies, rows, .. } = scratch;
+    for i in 0..rows.blocks.len() {
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        let mut back = [0.0; small::MAX];
+        let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+        for k in 0..n {
+            back[k] = rows.begun[row + k] - now[row + k];
+            now[row + k] = rows.begun[row + k];
+        }
+        rows.apply(i, &back[..n], bodies);
     }
 }
 

@@ -14,6 +14,8 @@ spec! {
         model: Option<ModelSpec>,
         /// How to run the model.
         run: Option<RunSpec>,
+        /// Numbers that a program may set while the model runs, with their values until then; `input.NAME` in forces and drives.
+        inputs: Named<Scalar>,
         /// Settings of viewers; not looked at here.
         view: Option<Value>,
         /// Where bodies begin, in place of where they are drawn; `gelenk assemble` writes these.
