@@ -11,8 +11,8 @@ def eight_loop():
 
 
 def chain(n):
-    """n links of 0.1 m from a straight slope, held at one end."""
-    return [(0.08 * k, -0.06 * k) for k in range(n + 1)], False
+    """n links of 0.1 m in a horizontal line, held at one end."""
+    return [(0.1 * k, 0.0) for k in range(n + 1)], False
 
 
 def angles(points):

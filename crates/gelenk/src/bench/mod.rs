@@ -153,7 +153,7 @@ pub fn bench(name: &str, options: &BenchOptions<'_>) -> Result<Group, BenchError
         "chain" => {
             let sizes: &[usize] =
                 if options.quick { &[10, 100, 1000] } else { &[10, 100, 1000, 10_000] };
-            let about = "chains of n links let go from a slope; direct, order 2, h = 1 ms, gaps within 1e-9 m";
+            let about = "chains of n links let go from the horizontal; direct, order 2, h = 1 ms, gaps within 1e-9 m";
             sizes_group("chain", about, sizes, &chain, options)
         }
         "tree" => {

@@ -195,7 +195,7 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
     let mut active = vec![true; joints];
     for index in open {
         // A number that is no index is no sample of ours.
-        let i = (0..joints).find(|i| *i as f64 == index)?;
+        let i = (0..joints).find(|i| (*i as f64).total_cmp(&index).is_eq())?;
         active[i] = false;
     }
     Some(RecordedSample {
