@@ -138,6 +138,9 @@ impl Simulation<'_> {
         for i in 0..self.reactions.len() {
             let Reaction { joint, force, torque } = self.reactions[i];
             let properties = &self.model.joints[i].properties;
+            if properties.break_force.is_none() && properties.break_torque.is_none() {
+                continue;
+            }
             let beyond = [
                 ("force", "N", force.norm(), properties.break_force),
                 ("torque", "N m", torque.norm(), properties.break_torque),

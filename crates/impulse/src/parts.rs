@@ -209,9 +209,11 @@ impl Parts<'_> {
         let forces: f64 = rows.impulse.iter().map(|p| p.abs()).sum::<f64>() / (0.5 * part.abs());
         let mass = bodies.total_mass;
         let fall = self.model.gravity.norm() * part;
+        let pushed =
+            if self.model.forces.is_empty() { 0.0 } else { energy_from_rest(bodies, loads, part) };
         ENERGY_FLOOR * self.energy_scale
             + 0.5 * mass * fall * fall
-            + energy_from_rest(bodies, loads, part)
+            + pushed
             + 10.0 * forces * self.method.tolerance
     }
 

@@ -29,6 +29,8 @@ pub struct Scratch {
     pub work: Work,
     /// The mechanism where ball joints alone hold it; the general rows are then prepared only where K is singular.
     pub(crate) balls: Option<Box<Balls>>,
+    /// Whether ball joints are swept, which needs no links four at a time; written by [`step`](crate::step).
+    pub(crate) sweeps: bool,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
     /// Memory to share loads between redundant rows; made when there first are any.
@@ -63,6 +65,7 @@ impl Scratch {
             idle_balls: None,
             rows,
             balls: balls.map(Box::new),
+            sweeps: false,
             loads,
             rounds: Anderson::new(n_flat),
             flat_twists: vec![0.0; n_flat],

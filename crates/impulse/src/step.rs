@@ -59,6 +59,7 @@ pub(crate) fn step_to(
     h_whole: f64,
 ) -> Result<StepReport, StepError> {
     scratch.saved.clone_from(state);
+    scratch.sweeps = method.solver == SolverKind::Iterative;
     scratch.joint_impulses.fill(Wrench::zero());
     if scratch.rows.any_bounded {
         prepare(model, state, scratch);
@@ -275,6 +276,7 @@ pub(crate) fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
         scratch.forget_poses();
     }
     match &mut scratch.balls {
+        Some(_) if scratch.sweeps => {}
         Some(balls) => balls.prepare(state),
         None => scratch.prepare_rows(model, state.t, &state.coordinate),
     }

@@ -151,19 +151,29 @@ impl Factor {
     /// Solves K x = e in place.
     pub(super) fn solve(&self, x: &mut [Vec3]) {
         let columns = &self.columns[..self.spare];
+        let mut entries = self.entries.iter();
         for (k, column) in columns.iter().enumerate() {
             let own = x[k];
-            for entry in &self.entries[column.entries.0..column.entries.1] {
+            for entry in entries.by_ref().take(column.n_entries()) {
                 x[entry.row] -= entry.block * own;
             }
         }
+        let mut entries = self.entries[..self.entries.len() - 1].iter().rev();
         for (k, column) in columns.iter().enumerate().rev() {
             let mut own = column.diagonal * x[k];
-            for entry in &self.entries[column.entries.0..column.entries.1] {
+            for entry in entries.by_ref().take(column.n_entries()) {
                 own -= entry.block.tr_mul(&x[entry.row]);
             }
             x[k] = own;
         }
+    }
+}
+
+impl Column {
+    /// Blocks below the diagonal.
+    #[inline(always)]
+    fn n_entries(&self) -> usize {
+        self.entries.1 - self.entries.0
     }
 }
 

@@ -7,6 +7,8 @@ use gelenk_model::math::{Mat3, Vec3};
 use nalgebra::Quaternion;
 use wide::f64x4;
 
+use crate::flight::{COS, SHORT, SINC, cos_sinc};
+
 /// How many at a time.
 pub(super) const LANES: usize = 4;
 
@@ -195,27 +197,17 @@ impl Q {
         let half = x * F::splat(0.5);
         let z = half.dot(half);
         let small = z.to_array();
-        let (cos, sinc) = if small.iter().all(|&z| z < 0.01) {
-            let term = |z: F, rest: F, c: f64| F::splat(c) + z * rest;
-            let one = F::ONE;
-            let mut c = F::splat(-1.0 / 3_628_800.0);
-            for k in [1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -1.0 / 2.0] {
-                c = term(z, c, k);
-            }
-            let mut s = F::splat(-1.0 / 39_916_800.0);
-            for k in [1.0 / 362_880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0] {
-                s = term(z, s, k);
-            }
-            (one + z * c, one + z * s)
+        let largest = small[0].max(small[1]).max(small[2].max(small[3]));
+        let (cos, sinc) = if largest < SHORT {
+            let (z2, z4) = (z * z, (z * z) * (z * z));
+            let sum = |k: &[f64; 9]| {
+                let k = k.map(F::splat);
+                ((F::ONE + z * k[0]) + z2 * (k[1] + z * k[2])) + z4 * (k[3] + z * k[4])
+            };
+            (sum(&COS), sum(&SINC))
         } else {
-            let mut cos = [1.0; LANES];
-            let mut sinc = [1.0; LANES];
-            for (k, z) in small.iter().enumerate().filter(|(_, z)| **z > 0.0) {
-                let angle = z.sqrt();
-                let (sin, c) = angle.sin_cos();
-                (cos[k], sinc[k]) = (c, sin / angle);
-            }
-            (F::new(cos), F::new(sinc))
+            let each = small.map(cos_sinc);
+            (lanes(|k| each[k].0), lanes(|k| each[k].1))
         };
         Q { w: cos, v: half * sinc }
     }

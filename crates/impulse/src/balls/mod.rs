@@ -12,7 +12,7 @@ mod lanes;
 mod sweep;
 
 use gelenk_model::joint::JointKind;
-use gelenk_model::math::{Mat3, Quat, Vec3};
+use gelenk_model::math::{Quat, Vec3};
 use gelenk_model::rows::{RowBlock, RowKind};
 use gelenk_model::{BodyId, Flight, Model, State, Twist, Wrench};
 use nalgebra::Quaternion;
@@ -23,18 +23,17 @@ use crate::scratch::Bodies;
 use factor::Factor;
 use group::{Group, Slot, groups};
 use lanes::LANES;
+use sweep::{Pair, pairs};
 
 /// Ball joints and the bodies they hold.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub(crate) struct Balls {
     links: Vec<Link>,
-    /// Ends of all links, one link after the other, for sweeps.
-    ends: Vec<End>,
+    /// Joints in the order of the model's row blocks, for sweeps.
+    pairs: Vec<Pair>,
     /// In elimination order.
     joints: Vec<Joint>,
-    /// Where each row block of the model stands among `joints`; constant.
-    place: Vec<usize>,
     /// Links four at a time, for the direct solver, and their ends.
     groups: Vec<Group>,
     slots: Vec<Slot>,
@@ -56,7 +55,7 @@ pub(crate) struct Balls {
     current: bool,
     /// Whether groups and joints belong to the poses of the bodies.
     ready: bool,
-    /// Whether `links`, `ends` and `Joint::k_inv` do.
+    /// Whether `links` and `pairs` do.
     links_ready: bool,
     /// Whether `factor` does.
     factor_ready: bool,
@@ -64,10 +63,12 @@ pub(crate) struct Balls {
     weakest: f64,
 }
 
-/// A body that moves.
+/// A body that moves, for sweeps.
 #[derive(Clone, Debug)]
 struct Link {
     body: usize,
+    /// Not one that moves, but what stands still.
+    ground: bool,
     first_end: usize,
     last_end: usize,
     mass_inv: f64,
@@ -81,8 +82,6 @@ struct Link {
     s: Vec3,
     /// Axis of symmetry at time t.
     e: Vec3,
-    /// J̃⁻¹ at time t.
-    inertia_inv: Mat3,
     /// Velocity of its centre and angular velocity at time t, on which impulses act.
     s_dot: Vec3,
     omega: Vec3,
@@ -99,8 +98,6 @@ struct End {
     /// 1 if the link is the joint's body b, −1 if it is a.
     sign: f64,
     r_body: Vec3,
-    /// Lever at time t, world frame, m.
-    r: Vec3,
 }
 
 /// A ball joint. C = p_b − p_a; the impulse acts on b, its opposite on a.
@@ -111,8 +108,8 @@ struct Joint {
     block: usize,
     row: usize,
     tolerance: Option<f64>,
-    /// Links a and b, where they move, and its ends on them.
-    links: [Option<(usize, usize)>; 2],
+    /// Whether bodies a and b move.
+    moves: [bool; 2],
     /// The part of C that stands still: points of fixed bodies.
     still: Vec3,
     /// The error wanted at t+h: 0 after a whole step.
@@ -121,8 +118,6 @@ struct Joint {
     p: Vec3,
     /// |C|² when last looked at.
     gap_squared: f64,
-    /// Inverse of its own K, for sweeps joint by joint.
-    k_inv: Mat3,
 }
 
 impl Balls {
@@ -147,7 +142,7 @@ impl Balls {
         }
         let mut at_body: Vec<Vec<End>> = vec![Vec::new(); model.n_bodies()];
         let mut joints = Vec::with_capacity(order.len());
-        let mut pairs = Vec::with_capacity(order.len());
+        let mut between = Vec::with_capacity(order.len());
         for &block in &order {
             let rows = &model.rows[block];
             let RowKind::Joint(id) = rows.kind else { return None };
@@ -158,20 +153,19 @@ impl Balls {
             for (body, r_body, sign) in
                 [(bodies[0], ball.r_a_body, -1.0), (bodies[1], ball.r_b_body, 1.0)]
             {
-                at_body[body].push(End { joint: index, sign, r_body, r: Vec3::zeros() });
+                at_body[body].push(End { joint: index, sign, r_body });
             }
-            pairs.push(bodies);
+            between.push(bodies);
             joints.push(Joint {
                 id: id.index(),
                 block,
                 row: rows.first_row,
                 tolerance: rows.tolerance,
-                links: [None; 2],
+                moves: [false; 2],
                 still: Vec3::zeros(),
                 target: Vec3::zeros(),
                 p: Vec3::zeros(),
                 gap_squared: 0.0,
-                k_inv: Mat3::zeros(),
             });
         }
         let (mut links, mut ends, mut anchors) = (Vec::new(), Vec::new(), Vec::new());
@@ -181,8 +175,7 @@ impl Balls {
                 if fixed {
                     anchors.push((end.joint, body, end.r_body, end.sign));
                 } else {
-                    joints[end.joint].links[usize::from(end.sign > 0.0)] =
-                        Some((links.len(), ends.len()));
+                    joints[end.joint].moves[usize::from(end.sign > 0.0)] = true;
                     ends.push(end.clone());
                 }
             }
@@ -194,6 +187,7 @@ impl Balls {
                 };
                 links.push(Link {
                     body,
+                    ground: false,
                     first_end: ends.len() - own.len(),
                     last_end: ends.len(),
                     mass_inv: definition.mass_inv,
@@ -203,7 +197,6 @@ impl Balls {
                     asymmetric,
                     s: Vec3::zeros(),
                     e: Vec3::zeros(),
-                    inertia_inv: Mat3::zeros(),
                     s_dot: Vec3::zeros(),
                     omega: Vec3::zeros(),
                     s_ahead: Vec3::zeros(),
@@ -213,12 +206,14 @@ impl Balls {
             }
         }
         // A joint between two points of one body, or of fixed bodies, is no link of a chain.
-        if pairs.iter().any(|[a, b]| a == b) || joints.iter().any(|j| j.links == [None; 2]) {
+        if between.iter().any(|[a, b]| a == b) || joints.iter().any(|j| j.moves == [false; 2]) {
             return None;
         }
         let (n, links_count) = (joints.len(), links.len());
         let factor = Factor::new(&touched, &place);
         let (groups, slots) = groups(model, &links, &ends, n);
+        let pairs = pairs(model, &links);
+        links.push(Link::ground());
         let mut couplings = Vec::new();
         for group in &groups {
             let own = &slots[group.first_slot..group.last_slot];
@@ -236,10 +231,9 @@ impl Balls {
             x: vec![Vec3::zeros(); n + 1],
             groups,
             slots,
+            pairs,
             links,
-            ends,
             joints,
-            place,
             alone: vec![0.0; n],
             couplings,
             whole: links_count == model.bodies.iter().filter(|b| !b.fixed).count(),
@@ -376,6 +370,29 @@ impl Balls {
 }
 
 impl Link {
+    /// The ground, which nothing moves.
+    fn ground() -> Self {
+        let zero = Vec3::zeros();
+        Link {
+            body: 0,
+            ground: true,
+            first_end: 0,
+            last_end: 0,
+            mass_inv: 0.0,
+            gravity: zero,
+            slip: 0.0,
+            axis: 0,
+            asymmetric: false,
+            s: zero,
+            e: zero,
+            s_dot: zero,
+            omega: zero,
+            s_ahead: zero,
+            turn: Quaternion::identity(),
+            looked: true,
+        }
+    }
+
     /// The paper's LookAhead: centre and turn after free flight over `h`.
     #[inline(always)]
     fn look_ahead(&self, bodies: &Bodies, flight: Flight, h: f64) -> (Vec3, Quaternion<f64>) {
@@ -389,12 +406,5 @@ impl Link {
             return (s, exp(&(self.omega * h)));
         }
         (s, exp(&((self.omega - self.e * c) * h)) * exp(&(self.e * (c * h))))
-    }
-
-    /// An impulse and its moment about the centre.
-    #[inline(always)]
-    fn apply(&mut self, impulse: &Vec3, moment: &Vec3) {
-        self.s_dot += impulse * self.mass_inv;
-        self.omega += self.inertia_inv * moment;
     }
 }

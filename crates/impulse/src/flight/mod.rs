@@ -123,28 +123,71 @@ fn in_world(
     (Quaternion::from_parts(r.w, axis), spinner.rot * rotate(&r, &omega_body))
 }
 
+/// cos x as a series in z = x², from the term in z on.
+pub(crate) const COS: [f64; 9] = [
+    -1.0 / 2.0,
+    1.0 / 24.0,
+    -1.0 / 720.0,
+    1.0 / 40_320.0,
+    -1.0 / 3_628_800.0,
+    1.0 / 479_001_600.0,
+    -1.0 / 87_178_291_200.0,
+    1.0 / 20_922_789_888_000.0,
+    -1.0 / 6_402_373_705_728_000.0,
+];
+
+/// sin x / x in the same way.
+pub(crate) const SINC: [f64; 9] = [
+    -1.0 / 6.0,
+    1.0 / 120.0,
+    -1.0 / 5040.0,
+    1.0 / 362_880.0,
+    -1.0 / 39_916_800.0,
+    1.0 / 6_227_020_800.0,
+    -1.0 / 1_307_674_368_000.0,
+    1.0 / 355_687_428_096_000.0,
+    -1.0 / 121_645_100_408_832_000.0,
+];
+
+/// Up to this z the first five terms do: those left out are below 0.1¹²/12! = 2e-21.
+pub(crate) const SHORT: f64 = 0.01;
+
+/// Up to this all nine do: those left out are below 1/20! = 4e-19.
+pub(crate) const LONG: f64 = 1.0;
+
 /// exp(x): the quaternion (cos |x|/2, sin |x|/2 · x/|x|) of the turn by |x| about x.
 ///
-/// Small angles, the rule in a time step, take the series in |x/2|² and need no root, sine or cosine.
+/// Angles up to 2 rad, the rule in a time step, take the series in |x/2|² and need no root, sine or cosine.
 #[inline]
 pub fn exp(x: &Vec3) -> Quaternion<f64> {
-    const C: [f64; 5] = [-1.0 / 2.0, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0];
-    const S: [f64; 5] =
-        [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362_880.0, -1.0 / 39_916_800.0];
     let half = x * 0.5;
     let z = half.norm_squared();
-    let (cos, sinc) = if z < 0.01 {
-        // |x| < 0.2: the first terms left out are 0.1¹²/12! and 0.1¹²/13!, below 1e-20.
-        (
-            1.0 + z * (C[0] + z * (C[1] + z * (C[2] + z * (C[3] + z * C[4])))),
-            1.0 + z * (S[0] + z * (S[1] + z * (S[2] + z * (S[3] + z * S[4])))),
-        )
+    let (cos, sinc) = if z < SHORT {
+        // The series in pairs (Estrin), which do not wait for each other.
+        let (z2, z4) = (z * z, (z * z) * (z * z));
+        let sum =
+            |k: &[f64; 9]| ((1.0 + z * k[0]) + z2 * (k[1] + z * k[2])) + z4 * (k[3] + z * k[4]);
+        (sum(&COS), sum(&SINC))
     } else {
-        let angle = z.sqrt();
-        let (sin, cos) = angle.sin_cos();
-        (cos, sin / angle)
+        cos_sinc(z)
     };
     Quaternion::new(cos, half.x * sinc, half.y * sinc, half.z * sinc)
+}
+
+/// cos x and sin x / x for z = x² beyond the short series.
+#[inline(never)]
+pub(crate) fn cos_sinc(z: f64) -> (f64, f64) {
+    if z < LONG {
+        let (z2, z4) = (z * z, (z * z) * (z * z));
+        let sum = |k: &[f64; 9]| {
+            let high = (k[3] + z * k[4]) + z2 * (k[5] + z * k[6]) + z4 * (k[7] + z * k[8]);
+            ((1.0 + z * k[0]) + z2 * (k[1] + z * k[2])) + z4 * high
+        };
+        return (sum(&COS), sum(&SINC));
+    }
+    let angle = z.sqrt();
+    let (sin, cos) = angle.sin_cos();
+    (cos, sin / angle)
 }
 
 /// The unit quaternion nearest to `q`, without a preferred side.

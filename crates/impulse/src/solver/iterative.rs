@@ -2,7 +2,6 @@
 #![expect(clippy::inline_always, reason = "the hot sweep: measured a third faster")]
 
 use gelenk_model::Model;
-use gelenk_model::math::Vec3;
 use gelenk_model::signal::Work;
 
 use super::direct::{settle_positions, settle_velocities};
@@ -53,11 +52,11 @@ impl Solver for Iterative {
         }
         let Scratch { bodies, rows, work, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
-            balls.begin_sweeps(bodies);
-            let mut system = BallSweep { method, look, floor, bodies, balls, rows };
+            balls.begin_sweeps(bodies, &rows.target);
+            let rate = 1.0 / look.h;
+            let mut system = BallSweep { method, look, rate, floor, bodies, balls, rows };
             let found = sweeps(&mut system, anderson, u64::MAX);
-            balls.end(&mut rows.impulse, &mut rows.gap);
-            balls.end_sweeps(bodies);
+            balls.end_sweeps(&mut rows.impulse, &mut rows.gap, bodies);
             found
         } else {
             let most = rows.plain_sweeps();
@@ -97,11 +96,10 @@ impl Solver for Iterative {
         }
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
-            balls.begin_sweeps(bodies);
+            balls.begin_sweeps(bodies, &rows.target);
             let mut system = BallVelocitySweep { tolerance, balls, rows };
             let found = sweeps(&mut system, anderson, u64::MAX);
-            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
-            balls.end_sweeps(bodies);
+            balls.end_sweeps(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
             found
         } else {
             let most = rows.plain_sweeps();
@@ -284,10 +282,12 @@ impl Swept for VelocitySweep<'_> {
 struct BallSweep<'a> {
     method: &'a Method,
     look: &'a Look<'a>,
+    /// 1/h.
+    rate: f64,
     floor: f64,
     bodies: &'a Bodies,
     balls: &'a mut Balls,
-    /// Targets, and memory for the impulses.
+    /// Tolerances, and memory for the impulses.
     rows: &'a mut Rows,
 }
 
@@ -300,12 +300,10 @@ impl Swept for BallSweep<'_> {
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let block = &self.rows.blocks[i];
         let tolerance = block.tolerance.unwrap_or(self.method.tolerance).max(self.floor);
-        let c = self.balls.error_ahead(i, self.look, self.bodies);
-        let gap = c.norm();
+        let (e, gap) = self.balls.error_ahead(i, self.look, self.bodies);
         if sweep.wants(i, gap, tolerance) {
-            let target = Vec3::from_column_slice(&self.rows.target[block.first_row..][..3]);
-            let part = sweep.part(gap, tolerance) / self.look.h;
-            self.balls.correct(i, &((c - target) * part));
+            let part = sweep.part(gap, tolerance) * self.rate;
+            self.balls.correct(i, &(e * part));
         }
     }
 
@@ -334,8 +332,8 @@ impl Swept for BallVelocitySweep<'_> {
 
     #[inline(always)]
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
-        let rate = self.balls.error_rate(i);
-        if sweep.wants(i, rate.norm(), self.tolerance) {
+        let (rate, error) = self.balls.error_rate(i);
+        if sweep.wants(i, error, self.tolerance) {
             self.balls.correct(i, &rate);
         }
     }
