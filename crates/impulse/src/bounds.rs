@@ -84,7 +84,7 @@ impl Bound {
     }
 }
 
-/// What a block does during a step; written by [`Rows::set_modes`].
+/// What a block does during a step; written before every step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// Its rows are equations.

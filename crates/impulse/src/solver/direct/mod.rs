@@ -29,7 +29,7 @@ use crate::small;
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
 /// Trees and chains cost linear time. Rows with bounds (ropes, end stops, dry friction) are an active set that is found with the impulses; where it does not settle,
 /// the sweep of the iterative solver goes on. Rows that depend on others get no impulse in a solve; their gap is watched like any
-/// other, and the load is shared between them afterwards ([`share`](share::share)).
+/// other, and the load is shared between them afterwards (`share.rs`).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 

@@ -52,7 +52,7 @@ pub(super) fn share(scratch: &mut Scratch, velocity: bool) {
     found.copy_from_slice(p);
 }
 
-/// Memory of [`share`].
+/// Memory to share loads between redundant rows.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     factor: Factor,
