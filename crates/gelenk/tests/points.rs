@@ -1,5 +1,7 @@
 //! Rigid bodies as point masses: the same motion.
 
+use std::ops::ControlFlow;
+
 use gelenk::model::math::Vec3;
 use gelenk::model::{LoadOptions, Model, RunSettings, State, load_text};
 use gelenk::points::{PointModel, PointModelError, point_model};
@@ -203,4 +205,27 @@ fn what_has_no_equivalent_is_named() {
     "#;
     let error = point_model(&load("thin", thin)).expect_err("no mass beside the rod");
     assert!(error.to_string().starts_with("joint `pin` needs a point of body `rod`"), "{error}");
+}
+
+/// A joint that may break is no equation that always holds: both ways to point masses refuse it by name.
+#[test]
+fn breakable_joints_are_refused() {
+    let text = r#"
+        [[point]]
+        name = "bob"
+        mass = 1
+        position = [1, 0, 0]
+        [[joint]]
+        name = "string"
+        type = "distance"
+        between = ["world", "bob"]
+        break_force = 10
+    "#;
+    let model = load_text("breaks", text, &LoadOptions::default()).expect("a good model").model;
+    let refused = point_model(&model).expect_err("refused").to_string();
+    assert!(refused.contains("string") && refused.contains("break"), "{refused}");
+    let settings = RunSettings { duration: 0.1, ..model.run.clone() };
+    let refused = gelenk::drift::drift(&model, &settings, 2, &mut |_| ControlFlow::Continue(()));
+    let refused = refused.expect_err("refused").to_string();
+    assert!(refused.contains("string") && refused.contains("break"), "{refused}");
 }

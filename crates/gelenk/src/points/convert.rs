@@ -205,6 +205,11 @@ fn refuse_others(model: &Model) -> Result<(), PointModelError> {
     if let Some(force) = model.forces.first() {
         return refuse("force", &force.name);
     }
+    for joint in &model.joints {
+        if joint.properties.break_force.is_some() || joint.properties.break_torque.is_some() {
+            return refuse("breakable joint", &joint.name);
+        }
+    }
     for block in &model.rows {
         match &block.kind {
             RowKind::Joint(_) => {}

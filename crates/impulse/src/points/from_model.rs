@@ -33,6 +33,14 @@ pub fn from_model(model: &Model) -> Result<(PointSystem, PointState), PointError
                     let why = format!("is a {}, not a distance", joint.kind.type_name());
                     return Err(not("joint", &joint.name, why));
                 };
+                let properties = &joint.properties;
+                if properties.break_force.is_some() || properties.break_torque.is_some() {
+                    return Err(not(
+                        "joint",
+                        &joint.name,
+                        "may break, which a point-mass system does not",
+                    ));
+                }
                 let mut ends = [0; 2];
                 for (side, local) in distance.points().into_iter().enumerate() {
                     let id = joint.bodies[side];
