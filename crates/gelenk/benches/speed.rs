@@ -4,13 +4,18 @@
 use gelenk::bench::{BenchError, BenchOptions, GROUPS, bench};
 
 fn main() -> Result<(), BenchError> {
-    // Cargo itself adds --bench.
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
-    let quick = args.iter().any(|arg| arg == "--quick");
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    // Test runners ask what tests there are: none.
+    if has("--list") {
+        return Ok(());
+    }
+    // `cargo bench` adds --bench; `cargo test --benches` does not, and only wants to see it run.
+    let quick = has("--quick") || !has("--bench");
     let mut names: Vec<&str> =
         args.iter().map(String::as_str).filter(|arg| !arg.starts_with("--")).collect();
     if names.is_empty() {
-        names.extend(GROUPS);
+        names.extend(if has("--bench") { &GROUPS[..] } else { &["four-bars"] });
     }
     let count = |run: &mut dyn FnMut()| allocation_counter::measure(run).count_total;
     let watch = |what: &str| eprintln!("{what}");

@@ -1,7 +1,5 @@
 //! Joints that break, are removed, put back and added while a model runs.
 
-use std::borrow::Cow;
-
 use gelenk_model::joint::{JointFrame, JointId, JointProperties};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
@@ -253,7 +251,7 @@ impl Simulation<'_> {
 }
 
 /// Whether the lists of a state are as long as a model wants them.
-pub(crate) fn check_lengths(model: &Cow<'_, Model>, state: &State) -> Result<(), Failure> {
+pub(crate) fn check_lengths(model: &Model, state: &State) -> Result<(), Failure> {
     let n = model.n_bodies();
     let lists = [
         ("bodies", state.s.len(), n),

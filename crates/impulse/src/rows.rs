@@ -407,7 +407,7 @@ impl Rows {
             if self.blocks[i].bound != Bound::None {
                 let (p, wanted) = (impulse[row], impulse[row] + delta[row]);
                 let allowed = wanted.clamp(self.lower[row], self.upper[row]);
-                cut |= allowed != wanted;
+                cut |= wanted < self.lower[row] || wanted > self.upper[row];
                 delta[row] = allowed - p;
             }
             for k in row..row + n {

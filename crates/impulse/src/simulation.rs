@@ -68,10 +68,9 @@ impl<'m> Simulation<'m> {
         state: State,
     ) -> Result<Self, Failure> {
         let method = Method::new(settings)?;
-        let borrowed = Cow::Borrowed(model);
-        check_lengths(&borrowed, &state)?;
+        check_lengths(model, &state)?;
         let mut simulation = Simulation {
-            model: borrowed,
+            model: Cow::Borrowed(model),
             method,
             h: settings.step,
             t_start: state.t,

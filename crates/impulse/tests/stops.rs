@@ -203,6 +203,12 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// One of 0 to n − 1.
+    fn one_of(&mut self, n: u32) -> usize {
+        let x = self.next() * f64::from(n);
+        (1..n).take_while(|k| f64::from(*k) <= x).count()
+    }
+
     fn between(&mut self, a: f64, b: f64) -> f64 {
         a + (b - a) * self.next()
     }
@@ -217,7 +223,7 @@ fn random_chain(random: &mut Random) -> Model {
     let mut builder = Builder::new("chain");
     builder.gravity(random.vector(10.0));
     let mut last = BodyId::WORLD;
-    let n = 1 + (random.next() * 4.0) as usize;
+    let n = 1 + random.one_of(4);
     for i in 0..n {
         let size = Vec3::from_fn(|_, _| random.between(0.2, 1.0));
         let mass = 10_f64.powf(random.between(-1.0, 1.0));
@@ -232,11 +238,13 @@ fn random_chain(random: &mut Random) -> Model {
         let point = def.position - Vec3::new(0.5, 0.0, 0.0) + random.vector(0.2);
         let axis = random.vector(1.0);
         let (across, _) = perpendicular_frame(&axis.normalize());
-        let frames = builder.joint_frames_two_axes([last, body], &point, &axis, &across).unwrap();
+        let frames = builder
+            .joint_frames_two_axes([last, body], &point, &axis, &across)
+            .expect("right angles");
         let types = ["hinge", "slider", "cylindrical", "planar", "universal", "screw", "rail"];
-        let name = types[(random.next() * 7.0) as usize];
+        let name = types[random.one_of(7)];
         let parameters = JointParameters { pitch: Some(0.3), ..JointParameters::default() };
-        let kind = JointKind::from_type(name, &frames, &parameters).unwrap();
+        let kind = JointKind::from_type(name, &frames, &parameters).expect("a joint");
         let n_coordinates = if name == "screw" { 1 } else { kind.equations().coordinates().len() };
         let limits = (0..n_coordinates).map(|which| Limit {
             which,

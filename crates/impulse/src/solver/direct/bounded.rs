@@ -96,8 +96,7 @@ pub(crate) fn settle_positions(
             return (solves, true);
         }
         first = if solves == 0 { worst.max(1.0) } else { first };
-        // A NaN is lost too.
-        if !(worst <= LOST * first) {
+        if worst.is_nan() || worst > LOST * first {
             break;
         }
         solves += settle_linear(scratch);
