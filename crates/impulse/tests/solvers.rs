@@ -98,7 +98,7 @@ fn weigh(model: &mut Model, factor: impl Fn(usize) -> f64) {
 #[test]
 fn mass_ratio_of_a_million() {
     let heavy_last = |i: usize| if i == 6 { 1e6 } else { 1.0 };
-    let in_turn = |i: usize| if i % 2 == 0 { 1e6 } else { 1.0 };
+    let in_turn = |i: usize| if i.is_multiple_of(2) { 1e6 } else { 1.0 };
     for factor in [&heavy_last as &dyn Fn(usize) -> f64, &in_turn] {
         let mut model = hanging(6);
         weigh(&mut model, factor);
