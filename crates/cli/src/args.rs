@@ -417,7 +417,7 @@ pub(crate) struct BenchArgs {
     /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// Shorter runs and smaller models: about half a minute
+    /// Shorter runs and smaller models: a few seconds
     #[arg(long)]
     pub(crate) quick: bool,
 }
