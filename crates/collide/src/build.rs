@@ -1,0 +1,59 @@
+//! From the shapes of a model to solids.
+
+use gelenk_model::body::Body;
+use gelenk_model::shape::{Geometry, Shape};
+use gelenk_model::state::Pose;
+
+use crate::error::CollideError;
+use crate::solid::Solid;
+
+/// The solid of a shape, in the body's principal frame.
+pub(crate) fn solid(body: &Body, number: usize, shape: &Shape) -> Result<Solid, CollideError> {
+    let degenerate = |reason: &str| CollideError::Degenerate {
+        body: body.name.clone(),
+        shape: number + 1,
+        reason: reason.to_owned(),
+    };
+    let needs_fixed = |what: &'static str| CollideError::NeedsFixedBody {
+        body: body.name.clone(),
+        shape: number + 1,
+        what,
+    };
+    let rot = body.frame_rot * shape.rotation;
+    let frame = Pose {
+        s: body.frame_origin + body.frame_rot * shape.position,
+        rot: rot.to_rotation_matrix().into_inner(),
+    };
+    if !frame.s.iter().chain(frame.rot.iter()).all(|x| x.is_finite()) {
+        return Err(degenerate("its place is not finite"));
+    }
+    let positive = |x: f64, what: &str| {
+        if x > 0.0 && x.is_finite() {
+            Ok(x)
+        } else {
+            Err(degenerate(&format!("its {what} is {x}, but must be positive")))
+        }
+    };
+    match &shape.geometry {
+        Geometry::Box { size } => {
+            for x in size.iter() {
+                positive(*x, "size")?;
+            }
+            Ok(Solid::cuboid(&frame, size))
+        }
+        Geometry::Sphere { radius } => Ok(Solid::ball(frame.s, positive(*radius, "radius")?)),
+        Geometry::Cylinder { radius, length } => {
+            Ok(Solid::cylinder(&frame, positive(*radius, "radius")?, positive(*length, "length")?))
+        }
+        Geometry::Capsule { radius, length } | Geometry::Rod { radius, length } => {
+            Ok(Solid::capsule(&frame, positive(*radius, "radius")?, positive(*length, "length")?))
+        }
+        Geometry::Cone { radius, length } => {
+            Ok(Solid::cone(&frame, positive(*radius, "radius")?, positive(*length, "length")?))
+        }
+        Geometry::Plane { .. } if body.fixed => Ok(Solid::plane(&frame)),
+        Geometry::Plane { .. } => Err(needs_fixed("plane")),
+        Geometry::Heightfield { .. } if !body.fixed => Err(needs_fixed("height field")),
+        _ => Err(degenerate("this kind of shape is not known to contact")),
+    }
+}
