@@ -20,6 +20,10 @@ use crate::method::Method;
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 
+/// Impulses of friction that slips are found to this part of the tolerances: what they are off by adds up, where gaps are taken back
+/// in the next step.
+pub(crate) const SLIP_PART: f64 = 1e-4;
+
 /// What kind of bounds a block has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -250,6 +254,16 @@ impl Rows {
                 }
             };
             (self.lower[row], self.upper[row]) = (f64::NEG_INFINITY, 0.0);
+        }
+    }
+
+    /// At an instant whose normal impulses are given: friction acts where there are any.
+    pub(crate) fn free_friction(&mut self) {
+        for i in self.model_size.blocks..self.blocks.len() {
+            if self.blocks[i].bound == Bound::Disk {
+                let normal = self.normal_of(i);
+                self.inactive[i] = self.velocity_impulse[self.blocks[normal].first_row] == 0.0;
+            }
         }
     }
 

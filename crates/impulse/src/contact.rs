@@ -17,6 +17,7 @@ use gelenk_model::math::{Vec3, perpendicular_frame};
 use gelenk_model::state::{ContactMemory, Pose, Twist};
 
 use crate::bounds::{Bound, Mode};
+use crate::error::StepError;
 use crate::rows::{Block, Rows};
 use crate::scratch::Bodies;
 use crate::small;
@@ -104,7 +105,7 @@ impl Contact {
             Part::Normal => f64::INFINITY,
             Part::Slide if self.memory.sticks => values.static_friction,
             Part::Slide => values.friction,
-            Part::Spin => values.torsional_friction,
+            Part::Spin => 0.0,
             Part::Roll => values.rolling_friction,
         }
     }
@@ -113,7 +114,7 @@ impl Contact {
         match part {
             Part::Normal => true,
             Part::Slide => self.values.friction.max(self.values.static_friction) > 0.0,
-            Part::Spin => self.values.torsional_friction > 0.0,
+            Part::Spin => false,
             Part::Roll => self.values.rolling_friction > 0.0,
         }
     }
@@ -409,6 +410,14 @@ impl Rows {
         true
     }
 
+    /// How much another impulse `p` of friction block `i` would change its own rate.
+    pub(crate) fn off_by(&self, i: usize, p: [f64; 2], velocity: bool) -> f64 {
+        let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
+        let now = if velocity { &self.velocity_impulse } else { &self.impulse };
+        let far: f64 = (0..n).map(|k| (p[k] - now[row + k]) * (p[k] - now[row + k])).sum();
+        far.sqrt() * self.stiffness(i)
+    }
+
     /// Gives friction block `i` the impulse `p` in place of the one it has; returns how much that changes its own rate.
     pub(crate) fn slip_with(&mut self, i: usize, p: [f64; 2], velocity: bool, bodies: &mut Bodies) -> f64 {
         let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
@@ -430,6 +439,12 @@ impl Rows {
         self.error_rate(i, &bodies.twists_before, &mut before[..n]);
         self.error_rate(i, &bodies.twists, &mut after[..n]);
         -(0..n).map(|k| p[row + k] * 0.5 * (before[k] + after[k])).sum::<f64>()
+    }
+
+    /// Energy that the normals of contacts took at an instant, J.
+    pub(crate) fn contact_loss(&self, bodies: &Bodies, end: bool) -> f64 {
+        let normals = self.contacts.iter().map(|contact| contact.first_block);
+        normals.filter(|&i| !self.inactive[i]).map(|i| self.work_against(i, bodies, end)).sum()
     }
 
     /// After a position correction: which contacts hold, and how far they have slipped within tolerance.
@@ -486,6 +501,19 @@ impl Rows {
                 memory.impulse[kind.first_impulse() + row] = found[block.first_row + row] / part;
             }
         }
+    }
+
+    /// Says the bodies where the block of an error is that of a contact.
+    pub(crate) fn name_contact(&self, error: StepError) -> StepError {
+        let (block, off, sweeps, t) = match error {
+            StepError::Positions { block, gap, sweeps, t } => (block, gap, sweeps, t),
+            StepError::Velocities { block, error, sweeps, t } => (block, error, sweeps, t),
+            other => return other,
+        };
+        if block < self.model_size.blocks {
+            return error;
+        }
+        StepError::Contact { bodies: self.contact(block).touch.bodies, error: off, sweeps, t }
     }
 
     /// Writes what contacts remember.
