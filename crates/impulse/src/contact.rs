@@ -303,6 +303,33 @@ impl Rows {
         }
     }
 
+    /// Begins a velocity correction with what contacts gave at the start of the step: bodies at rest need the same again.
+    pub(crate) fn begin_velocities(&mut self, bodies: &mut Bodies) {
+        for i in self.model_size.blocks..self.blocks.len() {
+            if self.inactive[i] {
+                continue;
+            }
+            let rows = self.blocks[i].first_row..self.blocks[i].first_row + self.blocks[i].n_rows;
+            self.velocity_impulse[rows.clone()].copy_from_slice(&self.impulse[rows.clone()]);
+            self.apply(i, &self.velocity_impulse[rows], bodies);
+        }
+    }
+
+    /// Begins a position correction of the sweep with the guess for contacts.
+    pub(crate) fn begin_positions(&mut self, bodies: &mut Bodies) {
+        for i in self.model_size.blocks..self.blocks.len() {
+            if self.inactive[i] {
+                continue;
+            }
+            let rows = self.blocks[i].first_row..self.blocks[i].first_row + self.blocks[i].n_rows;
+            if self.impulse[rows.clone()].iter().any(|p| *p != 0.0) {
+                continue; // another solver has begun
+            }
+            self.impulse[rows.clone()].copy_from_slice(&self.guess[rows.clone()]);
+            self.apply(i, &self.impulse[rows], bodies);
+        }
+    }
+
     /// Targets of a part of a step: `keep` of what the contacts have now.
     pub(crate) fn target_contacts(&mut self, keep: f64, poses: &[Pose]) {
         for (k, &(index, kind)) in self.roles.iter().enumerate() {

@@ -354,6 +354,7 @@ fn end_kick(
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
     let mut corrections = 0;
+    scratch.rows.begin_velocities(&mut scratch.bodies);
     if !scratch.loads.velocity_dependent {
         half_kick(model, state, scratch, h)?;
         if correct {

@@ -237,3 +237,4 @@ fn a_stack_stands() {
         }
     }
 }
+

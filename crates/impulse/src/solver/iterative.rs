@@ -59,6 +59,7 @@ impl Solver for Iterative {
             balls.end_sweeps(&mut rows.impulse, &mut rows.gap, bodies);
             found
         } else {
+            rows.begin_positions(bodies);
             let most = rows.plain_sweeps();
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
             match sweeps(&mut system, anderson, most) {

@@ -31,6 +31,10 @@ pub(super) fn correct_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
+    if scratch.rows.model_size.rows == 0 {
+        // Bodies that only touch: sweeps from the impulses of the step before are the shortest way.
+        return Iterative.correct_positions(model, method, look, scratch);
+    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
@@ -63,6 +67,9 @@ pub(super) fn correct_velocities(
     at: &At<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
+    if scratch.rows.model_size.rows == 0 {
+        return Iterative.correct_velocities(model, method, at, scratch);
+    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         if rows.inactive[i] || matches!(rows.blocks[i].bound, Bound::None | Bound::Disk) {
