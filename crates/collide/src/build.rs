@@ -1,10 +1,12 @@
 //! From the shapes of a model to solids.
 
 use gelenk_model::body::Body;
+use gelenk_model::mesh::TriMesh;
 use gelenk_model::shape::{Geometry, Shape};
 use gelenk_model::state::Pose;
 
 use crate::error::CollideError;
+use crate::mesh;
 use crate::solid::Solid;
 
 /// The solid of a shape, in the body's principal frame.
@@ -54,6 +56,29 @@ pub(crate) fn solid(body: &Body, number: usize, shape: &Shape) -> Result<Solid, 
         Geometry::Plane { .. } if body.fixed => Ok(Solid::plane(&frame)),
         Geometry::Plane { .. } => Err(needs_fixed("plane")),
         Geometry::Heightfield { .. } if !body.fixed => Err(needs_fixed("height field")),
+        Geometry::Heightfield { size, n_x, heights } => mesh::heights(*size, *n_x, heights)
+            .and_then(|grid| mesh::surface(&placed(&grid, &frame)))
+            .ok_or_else(|| degenerate("its heights make no surface")),
+        Geometry::Mesh { mesh: triangles, .. } if body.fixed => {
+            mesh::surface(&placed(triangles, &frame))
+                .ok_or_else(|| degenerate("its mesh has no triangle with an area"))
+        }
+        Geometry::Mesh { mesh: triangles, .. } => mesh::hull(&placed(triangles, &frame).vertices)
+            .ok_or_else(|| degenerate("the convex hull of its mesh has no volume")),
         _ => Err(degenerate("this kind of shape is not known to contact")),
     }
 }
+
+/// A mesh in the body's frame, with equal corners made one.
+fn placed(mesh: &TriMesh, frame: &Pose) -> TriMesh {
+    let mut mesh = mesh.clone();
+    let (low, high) = mesh.bounds();
+    mesh.weld(WELD * (high - low).norm());
+    for v in &mut mesh.vertices {
+        *v = frame.point(v);
+    }
+    mesh
+}
+
+/// Corners nearer than this part of a mesh's size are one.
+const WELD: f64 = 1e-9;

@@ -7,9 +7,13 @@
 
 mod broad;
 mod build;
+mod convex;
+mod crossing;
 mod curve;
 mod error;
+mod features;
 mod filter;
+mod mesh;
 mod narrow;
 mod solid;
 mod touch;

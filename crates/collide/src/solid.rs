@@ -3,6 +3,8 @@
 use gelenk_model::math::{Mat3, Vec3, perpendicular_frame};
 use gelenk_model::state::Pose;
 
+use crate::convex::Support;
+use crate::mesh::Surface;
 use crate::touch::Feature;
 
 /// Kinds of features, in the upper bits of a feature's number.
@@ -13,6 +15,8 @@ pub(crate) const RIM: u32 = 3 << 28;
 pub(crate) const CONE: u32 = 4 << 28;
 /// The bits that tell the kind.
 pub(crate) const KIND: u32 = 7 << 28;
+/// Stands for the closest points where no features face each other.
+pub(crate) const WITNESS: u32 = KIND;
 /// Set where one edge crosses a rim a second time.
 pub(crate) const SECOND: u32 = 1 << 27;
 
@@ -90,6 +94,8 @@ pub(crate) enum Kind {
     Turned,
     /// A half space.
     Plane,
+    /// Triangles of a fixed body.
+    Surface,
 }
 
 /// The features of a shape.
@@ -103,6 +109,8 @@ pub(crate) struct Solid {
     pub(crate) sides: Vec<Side>,
     pub(crate) rims: Vec<Rim>,
     pub(crate) cones: Vec<Cone>,
+    /// The triangles of a surface.
+    pub(crate) surface: Option<Box<Surface>>,
     /// Half edges of a box around it, with their directions, columns in the body's frame.
     pub(crate) half: Mat3,
     /// Middle of that box and of a ball around it.
@@ -124,6 +132,7 @@ impl Solid {
             sides: Vec::new(),
             rims: Vec::new(),
             cones: Vec::new(),
+            surface: None,
             half: Mat3::zeros(),
             middle: Vec3::zeros(),
             radius: 0.0,
@@ -295,7 +304,7 @@ impl Solid {
         self.rims.push(Rim { centre, axis, radius, sine, cosine });
     }
 
-    fn bounded(mut self, middle: Vec3, radius: f64) -> Self {
+    pub(crate) fn bounded(mut self, middle: Vec3, radius: f64) -> Self {
         self.middle = middle;
         self.radius = radius;
         self.half = Mat3::identity() * radius;
@@ -339,6 +348,9 @@ impl Solid {
     /// By how much a point (body frame) and the outward normal m there leave the reach of a feature: 0 if they are within.
     /// The first number is a length, m; the second the sine of an angle.
     pub(crate) fn beyond(&self, number: u32, p: &Vec3, m: &Vec3) -> (f64, f64) {
+        if number == WITNESS {
+            return (0.0, 0.0);
+        }
         let i = (number & !(KIND | SECOND)) as usize;
         match number & KIND {
             CORNER => {
@@ -385,6 +397,42 @@ impl Solid {
                 ((-along).max(along - cone.slant).max(0.0), 0.0)
             }
         }
+    }
+}
+
+/// A convex solid at a pose, without its radius.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed<'a> {
+    pub(crate) solid: &'a Solid,
+    pub(crate) pose: &'a Pose,
+}
+
+impl Placed<'_> {
+    /// The radius around the solid's core.
+    pub(crate) fn round(&self) -> f64 {
+        if self.solid.kind == Kind::Round { self.solid.corners[0].round } else { 0.0 }
+    }
+}
+
+impl Support for Placed<'_> {
+    fn support(&self, d: &Vec3) -> Vec3 {
+        let d = self.pose.rot.tr_mul(d);
+        let mut best = (f64::NEG_INFINITY, Vec3::zeros());
+        let mut offer = |p: Vec3| {
+            let along = d.dot(&p);
+            if along > best.0 {
+                best = (along, p);
+            }
+        };
+        self.solid.corners.iter().for_each(|corner| offer(corner.p));
+        for rim in &self.solid.rims {
+            let across = d - rim.axis * rim.axis.dot(&d);
+            // Along the axis all points of the rim are as far; its marks stand for them.
+            if let Some(out) = across.try_normalize(0.0) {
+                offer(rim.centre + out * rim.radius);
+            }
+        }
+        self.pose.point(&best.1)
     }
 }
 

@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 use crate::broad::Sweep;
 use crate::build;
 use crate::error::CollideError;
+use crate::features::Scratch;
 use crate::filter::Filter;
-use crate::narrow::{self, Meeting, Scratch};
+use crate::narrow::{self, Meeting};
 use crate::solid::{Kind, Solid, index};
 use crate::touch::Touch;
 
@@ -58,6 +59,7 @@ pub struct World {
     pub(crate) sweep: Sweep,
     pub(crate) near: Vec<(u32, u32)>,
     pub(crate) scratch: Scratch,
+    pub(crate) list: Vec<Touch>,
 }
 
 /// Marks a pair that may not touch.
@@ -109,6 +111,7 @@ impl World {
             empty,
             near: Vec::new(),
             scratch: Scratch::default(),
+            list: Vec::new(),
         })
     }
 

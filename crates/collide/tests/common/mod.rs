@@ -1,6 +1,8 @@
 //! Scenes of loose bodies for the tests.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod exact;
+
 use gelenk_collide::{Touch, World};
 use gelenk_model::contact::BodyContact;
 use gelenk_model::math::{Mat3, Quat, Vec3};
