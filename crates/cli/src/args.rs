@@ -165,6 +165,9 @@ pub(crate) struct SettingArgs {
     /// Leave velocities at the end of a step as they are (positions do not depend on it)
     #[arg(long, help_heading = "Method")]
     pub(crate) no_velocity_correction: bool,
+    /// Impacts of bodies: exact, each located in time, or coarse, all of a step at its end
+    #[arg(long, value_name = "HOW", value_parser = ["exact", "coarse"], help_heading = "Method")]
+    pub(crate) contact: Option<String>,
 }
 
 /// `gelenk run`

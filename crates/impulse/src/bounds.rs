@@ -152,6 +152,7 @@ impl Rows {
                 Bound::None => Mode::Equal,
                 Bound::Rope => Mode::OneSided,
                 Bound::Disk => Mode::Cone,
+                Bound::Contact if self.at_once => Mode::OneSided,
                 Bound::Stop | Bound::Contact => {
                     let (c, rate) = self.stop_place(i, model, bodies, state);
                     let tolerance = self.bound_tolerance(i, bodies, method);

@@ -24,6 +24,8 @@ pub struct Method {
     /// Positions do not depend on it. Models with laws that read velocities or book work are always corrected:
     /// the laws need velocities that fit the joints.
     pub velocity_correction: bool,
+    /// Contacts in the coarse mode: impacts are not located, all that come in a step are made at its end.
+    pub coarse: bool,
 }
 
 /// The solvers there are.
@@ -101,6 +103,14 @@ impl Method {
             solver,
             flight: settings.flight,
             velocity_correction: settings.velocity_correction,
+            coarse: match settings.contact.as_str() {
+                "exact" => false,
+                "coarse" => true,
+                other => {
+                    let help = "contacts are `exact` or `coarse`";
+                    return Err(bad("contact", format!("`{other}`"), help));
+                }
+            },
         })
     }
 }

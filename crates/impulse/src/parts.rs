@@ -8,6 +8,7 @@ use crate::kick::energy_from_rest;
 use crate::method::Method;
 use crate::scratch::Scratch;
 use crate::step::{StepReport, correct_velocities, energies, step_to};
+use crate::touching::ContactLog;
 
 /// How often a step may be halved before the run gives up.
 pub const MAX_HALVINGS: u32 = 16;
@@ -55,6 +56,7 @@ pub(crate) struct Parts<'a> {
     pub kinetic: f64,
     pub potential: f64,
     pub joint_impulses: &'a mut [Wrench],
+    pub contacts: &'a mut ContactLog,
     pub worst_gaps: &'a mut [f64],
     pub worst_velocity_errors: &'a mut [f64],
     pub events: &'a mut Vec<Event>,
@@ -97,6 +99,7 @@ impl Parts<'_> {
         let (mut done, mut level, mut good, mut deepest) = (0, 0, 0, 0);
         let mut corrected = false;
         self.joint_impulses.fill(Wrench::zero());
+        self.contacts.begin_step();
         scratch.stops.forget_hits(f64::NEG_INFINITY);
         while done < WHOLE {
             let size = WHOLE >> level;
@@ -228,6 +231,7 @@ impl Parts<'_> {
             sum.force += impulse.force;
             sum.torque += impulse.torque;
         }
+        self.contacts.add(&scratch.rows.contacts);
         for (worst, gap) in self.worst_gaps.iter_mut().zip(&scratch.rows.gap) {
             *worst = worst.max(*gap);
         }
@@ -276,6 +280,8 @@ impl Parts<'_> {
             kind: "step-halved".to_owned(),
             between: element.into_iter().collect(),
             detail: format!("step halved to {part:.3e} s{where_}: {what}"),
+            point: None,
+            impulse: None,
         });
     }
 

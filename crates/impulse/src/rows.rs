@@ -86,6 +86,8 @@ pub struct Rows {
     pub velocity_error: Vec<f64>,
     /// Contacts, whose blocks follow those of the model.
     pub(crate) contacts: Vec<Contact>,
+    /// Whether all contacts are taken as lasting ones, also those with room.
+    pub(crate) at_once: bool,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
     /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
@@ -192,6 +194,7 @@ impl Rows {
             gap: vec![0.0; n_blocks],
             velocity_error: vec![0.0; n_blocks],
             contacts: Vec::new(),
+            at_once: false,
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,

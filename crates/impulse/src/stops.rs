@@ -10,7 +10,7 @@ use crate::parts::Parts;
 use crate::rows::{At, Rows};
 use crate::scratch::Scratch;
 use crate::step::{StepReport, add_joint_impulses, prepare, set_slack};
-use crate::touching::place;
+use crate::touching::{ContactLog, place};
 
 /// Most steps tried to find the moment of arrival.
 const MAX_TRIES: u32 = 60;
@@ -73,6 +73,8 @@ pub(crate) struct Stops {
     /// Velocities and impulses after the compression of an impact.
     compressed: Vec<Twist>,
     compressing: Vec<f64>,
+    /// What contacts had given before a part.
+    contacts: ContactLog,
 }
 
 impl Watch {
@@ -119,6 +121,7 @@ impl Stops {
             impulses: vec![Wrench::zero(); model.joints.len()],
             compressed: vec![Twist::zero(); model.n_bodies()],
             compressing: vec![0.0; model.n_rows()],
+            contacts: ContactLog::default(),
         }
     }
 
@@ -149,10 +152,12 @@ impl Parts<'_> {
         let before = (self.totals, self.kinetic, self.potential, self.events.len());
         scratch.stops.start.clone_from(state);
         scratch.stops.impulses.copy_from_slice(self.joint_impulses);
+        scratch.stops.contacts.clone_from(self.contacts);
         let result = self.pass_stops(state, scratch, part, t_end, level);
         if result.is_err() {
             state.clone_from(&scratch.stops.start);
             self.joint_impulses.copy_from_slice(&scratch.stops.impulses);
+            self.contacts.clone_from(&scratch.stops.contacts);
             (self.totals, self.kinetic, self.potential) = (before.0, before.1, before.2);
             self.events.truncate(before.3);
             scratch.stops.forget_hits(state.t);
@@ -172,15 +177,15 @@ impl Parts<'_> {
         let mut events = 0;
         loop {
             self.watch_contacts(state, scratch, left, false);
-            if self.impacts(state, scratch, events < MAX_EVENTS)? {
+            let elastic = events < MAX_EVENTS || scratch.touching.is_none();
+            if self.impacts(state, scratch, elastic)? {
                 self.watch_contacts(state, scratch, left, false);
                 prepare(self.model, state, scratch);
                 scratch.set_modes(self.model, state, self.method);
             }
-            if events > 2 * MAX_EVENTS {
-                self.watch_contacts(state, scratch, left, true);
-                let report = self.make(state, scratch, left, t_end, level)?;
-                return self.accept(&report, state, scratch, left, level);
+            let at_once = self.method.coarse || events > 2 * MAX_EVENTS;
+            if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
+                return self.pass_at_once(state, scratch, left, t_end, level);
             }
             if self.go_to_stop(state, scratch, left, t_end, level)? {
                 return Ok(());
@@ -192,6 +197,65 @@ impl Parts<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// A step over all that is `left`, with everything on the way taken as a lasting contact; what has come to touch bounces at its
+    /// end.
+    fn pass_at_once(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        left: f64,
+        t_end: f64,
+        level: u32,
+    ) -> Result<(), StepError> {
+        self.watch_contacts(state, scratch, left, true);
+        self.see(state, scratch);
+        for watch in &mut scratch.stops.watches {
+            watch.lo = watch.now;
+        }
+        let report = self.make(state, scratch, left, t_end, level)?;
+        self.accept(&report, state, scratch, left, level)?;
+        let energy_compressed = self.model.kinetic_energy(state);
+        let Scratch { rows, bodies, stops, .. } = scratch;
+        stops.compressed.copy_from_slice(&bodies.twists);
+        stops.compressing.clear();
+        stops.compressing.resize(rows.velocity_impulse.len(), 0.0);
+        let mut bounces = false;
+        for i in 0..rows.velocity_impulse.len() {
+            rows.solution[i] = rows.impulse[i] + rows.velocity_impulse[i];
+        }
+        rows.velocity_impulse.fill(0.0);
+        for watch in &mut stops.watches {
+            let (Some(block), Some(_)) = (watch.block, &watch.touch) else { continue };
+            watch.now = watch.lo;
+            let row = rows.blocks[block].first_row;
+            let p = self.restitution(watch, rows, state.t) * rows.solution[row];
+            if p != 0.0 && watch.lo.0 < -watch.tolerance {
+                rows.apply(block, &[p], bodies);
+                rows.velocity_impulse[row] = p;
+                bounces = true;
+            }
+        }
+        if !bounces {
+            return Ok(());
+        }
+        rows.set_instant_bounds(|_| false);
+        rows.free_friction();
+        let solver = self.method.solver.solver();
+        solver
+            .correct_velocities(self.model, self.method, &At::of(state), scratch)
+            .map_err(|error| scratch.rows.name_contact(error))?;
+        scratch.bodies.write_velocities(state);
+        let energy = self.model.kinetic_energy(state);
+        let most = energy_compressed + report.impact_loss.max(0.0);
+        if energy > most {
+            let part = scratch.part_of_energy(most, energy_compressed, energy);
+            scratch.give_back_only(part);
+            scratch.bodies.write_velocities(state);
+        }
+        self.close_impact(state, scratch, energy_compressed);
+        Ok(())
     }
 
     /// A step over what is `left` of a part, or up to the first stop on the way; true if it went all the way.
@@ -226,6 +290,16 @@ impl Parts<'_> {
                 self.accept(&report, state, scratch, left, level)?;
                 return Ok(true);
             }
+        }
+        if !passed && let Some(part) = scratch.crossing(self.method) {
+            // Something fast has gone through something thin: up to it, for a closer look.
+            let part = part * left;
+            state.clone_from(&scratch.saved);
+            let t_part = state.t + part;
+            let report = self.make(state, scratch, part, t_part, level)?;
+            self.look(state, scratch, true);
+            self.accept(&report, state, scratch, part, level)?;
+            return Ok(false);
         }
         if !passed {
             self.accept(&report, state, scratch, left, level)?;
@@ -435,7 +509,9 @@ impl Parts<'_> {
         let Some(block) = watch.block else { return 0.0 };
         if watch.touch.is_some() {
             let restitution = rows.contact(block).values.restitution;
-            let slow = SLOWEST_BOUNCE * self.model.gravity.norm() * self.h.abs();
+            // In the coarse mode a bounce within one step cannot be seen.
+            let slowest = if self.method.coarse { 1.0 } else { SLOWEST_BOUNCE };
+            let slow = slowest * self.model.gravity.norm() * self.h.abs();
             return if restitution * watch.now.1 > slow { restitution } else { 0.0 };
         }
         match &self.model.rows[block].kind {
@@ -464,6 +540,10 @@ impl Parts<'_> {
         let Scratch { rows, bodies, stops, .. } = scratch;
         let impulse = &rows.velocity_impulse;
         add_joint_impulses(self.model, bodies, rows, impulse, self.joint_impulses);
+        rows.begin_contacts(&bodies.poses);
+        rows.add_contact_impulses(true);
+        self.contacts.add(&rows.contacts);
+        let impulse = &rows.velocity_impulse;
         for watch in &mut stops.watches {
             let Some(block) = watch.block else { continue };
             let p = impulse[rows.blocks[block].first_row];
@@ -472,17 +552,15 @@ impl Parts<'_> {
             }
             watch.hit = state.t;
             let (before, after) = (watch.now.1, rows.rate(block, bodies));
+            let (mut point, mut given) = (None, None);
             let (between, detail) = if watch.touch.is_some() {
                 let contact = rows.contact(block);
                 let names = contact.touch.bodies.map(|i| self.model.bodies[i].name.clone());
                 let at = contact.point();
+                (point, given) = (Some(at), Some(contact.given));
                 let detail = format!(
                     "at ({:.6e}, {:.6e}, {:.6e}) m: approach {before:.6e} m/s, departure {:.6e} m/s, impulse {:.6e} N s",
-                    at.x,
-                    at.y,
-                    at.z,
-                    -after,
-                    -p
+                    at.x, at.y, at.z, -after, -p
                 );
                 (names.to_vec(), detail)
             } else {
@@ -499,7 +577,7 @@ impl Parts<'_> {
                 (vec![self.model.joints[joint.index()].name.clone()], detail)
             };
             let (time, kind) = (state.t, "impact".to_owned());
-            self.events.push(Event { time, kind, between, detail });
+            self.events.push(Event { time, kind, between, detail, point, impulse: given });
         }
     }
 }

@@ -136,8 +136,7 @@ fn a_box_slides_down_a_slope() {
 #[test]
 fn a_box_slides_to_rest() {
     let (v, mu) = (3.0, 0.3);
-    let model =
-        on_floor(down(), "friction = 0.3", &cuboid("box", [0.0, 0.0, 0.1], [v, 0.0, 0.0]));
+    let model = on_floor(down(), "friction = 0.3", &cuboid("box", [0.0, 0.0, 0.1], [v, 0.0, 0.0]));
     for settings in both_solvers(0.001, 1e-9) {
         let (simulation, _) = run(&model, &settings, 2.0);
         let way = v * v / (2.0 * mu * G);
@@ -162,8 +161,7 @@ fn a_box_stays_on_a_slope() {
 #[test]
 fn a_ball_slips_then_rolls() {
     let (v, mu) = (2.0, 0.25);
-    let model =
-        on_floor(down(), "friction = 0.25", &ball([0.0, 0.0, 0.1], [v, 0.0, 0.0]));
+    let model = on_floor(down(), "friction = 0.25", &ball([0.0, 0.0, 0.1], [v, 0.0, 0.0]));
     for settings in both_solvers(0.001, 1e-9) {
         let roll = 2.0 * v / (7.0 * mu * G);
         let (simulation, _) = run(&model, &settings, (roll * 1000.0).floor() / 1000.0);
@@ -238,3 +236,62 @@ fn a_stack_stands() {
     }
 }
 
+/// A ball of 5 mm radius at 400 m/s does not go through a sheet of 1 mm within steps of 10 ms, nor does a plate that spins.
+#[test]
+fn a_bullet_does_not_tunnel() {
+    let sheet = r#"
+[[body]]
+name = "sheet"
+fixed = true
+position = [2.0, 0, 1]
+material = "m"
+shape = { box = { size = [0.001, 1, 1] } }
+"#;
+    let bodies =
+        ball([0.0, 0.0, 1.0], [400.0, 0.0, 0.0]).replace("radius = 0.1", "radius = 0.005") + sheet;
+    let model = on_floor([0.0; 3], "restitution = 0.5\nfriction = 0", &bodies);
+    for settings in both_solvers(0.01, 1e-9) {
+        let (simulation, events) = run(&model, &settings, 0.05);
+        let impacts: Vec<_> = events.iter().filter(|event| event.kind == "impact").collect();
+        assert_eq!(impacts.len(), 1, "{events:?}");
+        let time = (2.0 - 0.0005 - 0.005) / 400.0;
+        assert!((impacts[0].time - time).abs() < 1e-9, "{} {time}", impacts[0].time);
+        assert!((simulation.state().s_dot[2].x + 200.0).abs() < 1e-9);
+    }
+}
+
+/// The coarse mode: no impact is located, and nothing ends below the floor.
+#[test]
+fn the_coarse_mode_keeps_out_too() {
+    let model = on_floor(down(), "restitution = 0.5", &ball([0.0, 0.0, 0.5], [1.0, 0.0, 0.0]));
+    for settings in both_solvers(0.01, 1e-9) {
+        let settings = RunSettings { contact: "coarse".to_owned(), ..settings };
+        let mut simulation = Simulation::new(&model, &settings).unwrap();
+        let mut energy = f64::INFINITY;
+        for _ in 0..200 {
+            simulation.step().unwrap();
+            assert!(simulation.state().s[2].z > 0.1 - 1e-9, "{}", simulation.state().s[2].z);
+            let now = simulation.ledger().total();
+            assert!(now < energy + 1e-9, "{now} {energy}");
+            energy = now;
+        }
+        assert!(simulation.state().s_dot[2].z.abs() < 1e-6);
+        assert!(simulation.worst_penetration().unwrap() < 1e-9);
+    }
+}
+
+/// The floor bears the weight: contact forces in the results.
+#[test]
+fn contacts_tell_their_forces() {
+    let model = on_floor(slope(0.2), "friction = 0.4", &cuboid("box", [0.0, 0.0, 0.1], [0.0; 3]));
+    for settings in both_solvers(0.01, 1e-9) {
+        let (simulation, _) = run(&model, &settings, 0.1);
+        let contacts = simulation.contacts();
+        assert_eq!(contacts.len(), 4);
+        // Body a is the floor here: the force on it is the weight.
+        let force: Vec3 = contacts.iter().map(|c| c.force).sum();
+        let sign = if contacts[0].bodies[0].index() == 1 { 1.0 } else { -1.0 };
+        let weight = Vec3::from(slope(0.2)) * 2.0 * sign;
+        assert!((force - weight).norm() < 1e-6, "{force} {weight}");
+    }
+}
