@@ -1,0 +1,3 @@
+//! The Lagrange engine: equations of motion in closed form, derived from energies.
+
+pub mod simplify;
