@@ -1,0 +1,6 @@
+//! The Lagrange engine: equations of motion in closed form, derived from energies.
+
+mod factor;
+mod recombine;
+pub mod ring;
+pub mod simplify;
