@@ -1,5 +1,6 @@
 //! The Lagrange engine: equations of motion in closed form, derived from energies.
 
+pub mod deck;
 mod factor;
 mod recombine;
 pub mod ring;
