@@ -696,6 +696,15 @@ impl Ring {
         result
     }
 
+    /// √a if it is an element without a new root: |p| for a = p², or the root of a monomial.
+    pub fn exact_root(&mut self, pool: &mut Pool, a: &Poly) -> Option<Poly> {
+        if let Some(p) = self.perfect_root(a) {
+            return Some(self.magnitude(pool, &p));
+        }
+        let single = matches!(a.0.as_slice(), [((_, 0), _)] | []);
+        single.then(|| self.root(pool, a, 1, 2))
+    }
+
     /// |a|.
     fn magnitude(&mut self, pool: &mut Pool, a: &Poly) -> Poly {
         if let Some(r) = a.as_constant() {

@@ -28,7 +28,8 @@
 //! 0  0  0  0";
 //! let deck = deck::read(text).unwrap();
 //! let mut pool = gelenk_expr::Pool::new();
-//! let page = deck.derive(&mut pool).unwrap().print();
+//! let derived = deck.derive(&mut pool).unwrap();
+//! let page = derived.print();
 //! assert!(page.contains("G(1,1) = M(1)*R**2"));
 //! assert!(page.contains("KU(1) = -M(1)*R*GE*SIN(Q(1))"));
 //! ```
