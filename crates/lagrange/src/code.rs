@@ -72,57 +72,48 @@ pub fn generate(pool: &Pool, program: &Program, language: Language) -> Result<St
     }
     let names = names(program, language);
     let mut functions = String::new();
-    let mut needs = Vec::new();
+    let mut needs: Vec<String> = Vec::new();
+    let mut calls: Vec<String> = Vec::new();
     for (group, outputs) in &program.outputs {
         let lowering = Lowering::new(pool, program, &names, language, outputs)
             .map_err(|name| CodeError::MissingInput { group: group.clone(), name })?;
         for need in &lowering.needs {
             if !needs.contains(need) {
-                needs.push(*need);
+                needs.push(need.clone());
             }
         }
+        let mut call = identifier(&format!("{}_{group}", program.name), language);
+        while calls.contains(&call) {
+            call.push('_');
+        }
         functions.push('\n');
-        function(&mut functions, program, &names, language, (group, outputs.len()), &lowering);
+        let used = (program.inputs.len(), lowering.used.contains(&true));
+        functions.push_str(&language.open(&call, used, outputs.len(), &described(program, group)));
+        for (i, name) in names.iter().enumerate().filter(|n| lowering.used[n.0]) {
+            language.assign(&mut functions, name, &format!("x[{i}]"));
+        }
+        functions.push_str(&lowering.text);
+        language.close(&mut functions, &lowering.outputs);
+        calls.push(call);
     }
     needs.sort_unstable();
-    let mut text = language.head(&one_line(&program.name), &needs);
+    let inputs: Vec<String> = program
+        .inputs
+        .iter()
+        .enumerate()
+        .map(|(i, (name, _))| format!("  x[{i}] = {}", described(program, name)))
+        .collect();
+    let mut text = language.head(&one_line(&program.name), &inputs, &needs);
     text.push_str(&functions);
     Ok(text)
 }
 
-fn function(
-    out: &mut String,
-    program: &Program,
-    names: &[String],
-    language: Language,
-    (group, count): (&str, usize),
-    lowering: &Lowering<'_>,
-) {
-    let whole = identifier(&format!("{}_{group}", program.name), language);
-    let about = |name: &str| {
-        program.about.iter().find(|a| a.0 == name).map_or(String::new(), |a| one_line(&a.1))
-    };
-    let mut lines = vec![if about(group).is_empty() {
-        one_line(group)
-    } else {
-        format!("{}: {}", one_line(group), about(group))
-    }];
-    lines.push(String::new());
-    lines.push("Inputs:".into());
-    for (i, (name, _)) in program.inputs.iter().enumerate() {
-        let note = about(name);
-        let colon = if note.is_empty() { "" } else { ": " };
-        lines.push(format!("  x[{i}] = {}{colon}{note}", one_line(name)));
+/// A name and what is said about it.
+fn described(program: &Program, name: &str) -> String {
+    match program.about.iter().find(|a| a.0 == name) {
+        Some((_, about)) => format!("{}: {}", one_line(name), one_line(about)),
+        None => one_line(name),
     }
-    let n = program.inputs.len();
-    out.push_str(&language.open(&whole, n, count, &lines));
-    for (i, name) in names.iter().enumerate() {
-        if lowering.used[i] {
-            language.assign(out, name, &format!("x[{i}]"));
-        }
-    }
-    out.push_str(&lowering.text);
-    language.close(out, &lowering.outputs);
 }
 
 /// Names of the inputs in the language, all different.
@@ -152,11 +143,8 @@ fn identifier(name: &str, language: Language) -> String {
         match c {
             'a'..='z' | '0'..='9' | '_' => plain.push(c),
             'A'..='Z' if language != Language::Rust => plain.push(c),
-            'A'..='Z' => {
-                // Rust's names are in small letters; a second letter keeps m and M apart.
-                plain.push(c.to_ascii_lowercase());
-                plain.push('_');
-            }
+            // Rust's names are in small letters.
+            'A'..='Z' => plain.push(c.to_ascii_lowercase()),
             '\'' => plain.push_str("_d"),
             _ if plain.ends_with('_') || plain.is_empty() => {}
             _ => plain.push('_'),

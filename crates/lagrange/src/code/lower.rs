@@ -22,7 +22,7 @@ enum Level {
 /// An expression as text of the language.
 #[derive(Clone, Debug)]
 struct Text {
-    text: String,
+    code: String,
     level: Level,
     nest: usize,
     /// The text of the opposite, where the expression has a minus sign.
@@ -31,15 +31,15 @@ struct Text {
 
 impl Text {
     fn atom(text: impl Into<String>) -> Self {
-        Self { text: text.into(), level: Level::Atom, nest: 0, opposite: None }
+        Self { code: text.into(), level: Level::Atom, nest: 0, opposite: None }
     }
 
     /// In parentheses if it binds less tightly than that, or begins with a sign.
     fn within(&self, level: Level) -> String {
-        if self.level < level || level > Level::Sum && self.text.starts_with('-') {
-            format!("({})", self.text)
+        if self.level < level || level > Level::Sum && self.code.starts_with('-') {
+            format!("({})", self.code)
         } else {
-            self.text.clone()
+            self.code.clone()
         }
     }
 }
@@ -56,13 +56,15 @@ pub(super) struct Lowering<'a> {
     /// Powers and roots that have a temporary: (base, exponent), exponent 0 for the root.
     powers: FxHashMap<(Expr, i64), String>,
     count: usize,
-    /// Temporaries, as statements.
+    /// Temporaries: names and statements.
+    statements: Vec<(Vec<String>, String)>,
+    /// The statements that the outputs need.
     pub(super) text: String,
     pub(super) outputs: Vec<String>,
     /// Which inputs are used.
     pub(super) used: Vec<bool>,
-    /// Functions that the code calls.
-    pub(super) needs: Vec<&'static str>,
+    /// Functions that the code calls, among others.
+    pub(super) needs: Vec<String>,
 }
 
 impl<'a> Lowering<'a> {
@@ -82,6 +84,7 @@ impl<'a> Lowering<'a> {
             pairs: FxHashSet::default(),
             powers: FxHashMap::default(),
             count: 0,
+            statements: Vec::new(),
             text: String::new(),
             outputs: Vec::new(),
             used: vec![false; names.len()],
@@ -93,17 +96,31 @@ impl<'a> Lowering<'a> {
             program.inputs.iter().enumerate().rev().map(|(i, (_, e))| (*e, i)).collect();
         for e in order {
             let text = match inputs.get(&e) {
-                Some(&i) => {
-                    lowering.used[i] = true;
-                    Text::atom(names[i].clone())
-                }
+                Some(&i) => Text::atom(names[i].clone()),
                 None => lowering.expression(e)?,
             };
             let text = lowering.kept(e, text);
             lowering.texts.insert(e, text);
         }
-        lowering.outputs = outputs.iter().map(|e| lowering.texts[e].text.clone()).collect();
+        lowering.outputs = outputs.iter().map(|e| lowering.texts[e].code.clone()).collect();
+        lowering.keep_what_is_needed(names);
         Ok(lowering)
+    }
+
+    /// Statements that no output needs are left out; what remains tells which inputs and functions are used.
+    fn keep_what_is_needed(&mut self, names: &[String]) {
+        let mut needed: FxHashSet<&str> = self.outputs.iter().flat_map(|o| words(o)).collect();
+        let mut kept = Vec::new();
+        for (temporaries, statement) in self.statements.iter().rev() {
+            if temporaries.iter().any(|t| needed.contains(t.as_str())) {
+                needed.extend(words(statement));
+                kept.push(statement.as_str());
+            }
+        }
+        self.text = kept.into_iter().rev().collect();
+        self.used = names.iter().map(|n| needed.contains(n.as_str())).collect();
+        self.needs =
+            FUNCTIONS.iter().filter(|f| needed.contains(**f)).map(|f| (*f).to_owned()).collect();
     }
 
     fn count_uses(&mut self, order: &[Expr], outputs: &[Expr]) {
@@ -128,30 +145,21 @@ impl<'a> Lowering<'a> {
     /// The text itself, or a temporary for it.
     fn kept(&mut self, e: Expr, text: Text) -> Text {
         let shared = self.uses.get(&e).copied().unwrap_or(0) > 1;
-        let large = text.nest >= MAX_NEST || text.text.len() > MAX_TEXT;
-        if text.level == Level::Atom && text.nest == 0 || !(shared || large) {
+        let large = text.nest >= MAX_NEST || text.code.len() > MAX_TEXT;
+        let constant = self.pool.is_constant(e);
+        if constant || text.level == Level::Atom && text.nest == 0 || !(shared || large) {
             return text;
         }
-        Text::atom(self.temporary(&text.text))
+        Text::atom(self.temporary(&text.code))
     }
 
     fn temporary(&mut self, text: &str) -> String {
         self.count += 1;
         let name = format!("t{}", self.count);
-        self.language.assign(&mut self.text, &name, text);
+        let mut statement = String::new();
+        self.language.assign(&mut statement, &name, text);
+        self.statements.push((vec![name.clone()], statement));
         name
-    }
-
-    fn need(&mut self, name: &'static str) {
-        if !self.needs.contains(&name) {
-            self.needs.push(name);
-        }
-    }
-
-    /// A call of a function of the language.
-    fn call(&mut self, name: &'static str, arguments: &[&str]) -> String {
-        self.need(name);
-        self.language.call(name, arguments)
     }
 
     fn expression(&mut self, e: Expr) -> Result<Text, String> {
@@ -170,7 +178,7 @@ impl<'a> Lowering<'a> {
                     self.product(&[e])
                 } else {
                     let (a, b) = (self.texts[&base].clone(), self.texts[&exponent].clone());
-                    let text = self.call("pow", &[&a.text, &b.text]);
+                    let text = self.language.call("pow", &[&a.code, &b.code]);
                     nested(text, Level::Atom, &[&a, &b])
                 }
             }
@@ -181,7 +189,7 @@ impl<'a> Lowering<'a> {
                     Comparison::Less | Comparison::Greater => "<",
                     Comparison::LessEqual | Comparison::GreaterEqual => "<=",
                 };
-                let text = self.language.choice(&a.text, sign, &b.text, &x.text, &y.text);
+                let text = self.language.choice(&a.code, sign, &b.code, &x.code, &y.code);
                 nested(text, Level::Atom, &[&a, &b, &x, &y])
             }
         })
@@ -191,13 +199,13 @@ impl<'a> Lowering<'a> {
         let text = self.language.number(x);
         let level = if x < 0.0 { Level::Product } else { Level::Atom };
         let opposite = (x < 0.0).then(|| (self.language.number(-x), Level::Atom));
-        Text { text, level, nest: 0, opposite }
+        Text { code: text, level, nest: 0, opposite }
     }
 
     fn sum(&mut self, terms: &[Expr]) -> Text {
         let texts: Vec<Text> = terms.iter().map(|t| self.texts[t].clone()).collect();
         let first = texts.iter().position(|t| t.opposite.is_none()).unwrap_or(0);
-        let mut text = texts[first].text.clone();
+        let mut text = texts[first].code.clone();
         for (i, term) in texts.iter().enumerate().filter(|t| t.0 != first) {
             debug_assert!(i != first);
             match &term.opposite {
@@ -205,7 +213,7 @@ impl<'a> Lowering<'a> {
                     let (open, close) = if *level == Level::Sum { ("(", ")") } else { ("", "") };
                     text = format!("{text} - {open}{opposite}{close}");
                 }
-                None => text = format!("{text} + {}", term.text),
+                None => text = format!("{text} + {}", term.code),
             }
         }
         let parts: Vec<&Text> = texts.iter().collect();
@@ -218,8 +226,8 @@ impl<'a> Lowering<'a> {
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let mut nest = 0;
         for &factor in factors {
-            if let Some(n) = self.pool.as_number(factor) {
-                coefficient *= n.to_f64();
+            if let Some(x) = self.pool.as_f64(factor) {
+                coefficient *= x;
                 continue;
             }
             if let Node::Power(base, exponent) = self.pool.node(factor)
@@ -230,11 +238,7 @@ impl<'a> Lowering<'a> {
                 let number = number.clone();
                 let (text, inverse) = self.power(base, &number);
                 nest = nest.max(1);
-                if inverse {
-                    below.push(text)
-                } else {
-                    above.push(text)
-                }
+                if inverse { &mut below } else { &mut above }.push(text);
                 continue;
             }
             let text = self.texts[&factor].clone();
@@ -275,7 +279,7 @@ impl<'a> Lowering<'a> {
         if text.contains(['*', '/']) {
             level = Level::Product;
         }
-        Text { text, level, nest: nest + 1, opposite }
+        Text { code: text, level, nest: nest + 1, opposite }
     }
 
     /// base^|exponent| as a factor, and whether it divides.
@@ -292,8 +296,8 @@ impl<'a> Lowering<'a> {
         });
         let Some(doubled) = doubled.filter(|d| *d <= 2 * MAX_PRODUCT) else {
             let (base, exponent) =
-                (self.texts[&base].text.clone(), self.language.number(size.to_f64()));
-            return (self.call("pow", &[&base, &exponent]), inverse);
+                (self.texts[&base].code.clone(), self.language.number(size.to_f64()));
+            return (self.language.call("pow", &[&base, &exponent]), inverse);
         };
         let (whole, half) = (doubled / 2, doubled % 2 == 1);
         let mut parts = Vec::new();
@@ -312,8 +316,8 @@ impl<'a> Lowering<'a> {
         if let Some(name) = self.powers.get(&(base, 0)) {
             return name.clone();
         }
-        let argument = self.texts[&base].text.clone();
-        let text = self.call("sqrt", &[&argument]);
+        let argument = self.texts[&base].code.clone();
+        let text = self.language.call("sqrt", &[&argument]);
         let name = self.temporary(&text);
         self.powers.insert((base, 0), name.clone());
         name
@@ -326,11 +330,11 @@ impl<'a> Lowering<'a> {
             return atom.within(Level::Product);
         }
         let name = if atom.level == Level::Atom && atom.nest == 0 {
-            atom.text
+            atom.code
         } else if let Some(name) = self.powers.get(&(base, 1)) {
             name.clone()
         } else {
-            let name = self.temporary(&atom.text);
+            let name = self.temporary(&atom.code);
             self.powers.insert((base, 1), name.clone());
             self.texts.insert(base, Text::atom(name.clone()));
             name
@@ -365,13 +369,14 @@ impl<'a> Lowering<'a> {
     fn apply(&mut self, func: Func, arguments: &[Expr]) -> Text {
         let texts: Vec<Text> = arguments.iter().map(|a| self.texts[a].clone()).collect();
         let parts: Vec<&Text> = texts.iter().collect();
-        let first = texts[0].text.clone();
+        let first = texts[0].code.clone();
         match func {
             Func::Sin | Func::Cos if self.pairs.remove(&arguments[0]) => {
                 self.count += 1;
                 let (sin, cos) = (format!("s{}", self.count), format!("c{}", self.count));
-                self.need("sin_cos");
-                self.language.sin_cos(&mut self.text, &sin, &cos, &first);
+                let mut statement = String::new();
+                self.language.sin_cos(&mut statement, &sin, &cos, &first);
+                self.statements.push((vec![sin.clone(), cos.clone()], statement));
                 // The other one finds its name here.
                 self.powers.insert((arguments[0], -1), sin.clone());
                 self.powers.insert((arguments[0], -2), cos.clone());
@@ -383,23 +388,35 @@ impl<'a> Lowering<'a> {
             }
             Func::Min | Func::Max => {
                 let name = if func == Func::Min { "min" } else { "max" };
-                let rest: Vec<String> = texts[1..].iter().map(|t| t.text.clone()).collect();
-                let text = rest.iter().fold(first, |a, b| self.call(name, &[&a, b]));
+                let rest: Vec<String> = texts[1..].iter().map(|t| t.code.clone()).collect();
+                let text = rest.iter().fold(first, |a, b| self.language.call(name, &[&a, b]));
                 nested(text, Level::Atom, &parts)
             }
             Func::Atan2 => {
-                let text = self.call("atan2", &[&first, &texts[1].text]);
+                let text = self.language.call("atan2", &[&first, &texts[1].code]);
                 nested(text, Level::Atom, &parts)
             }
             _ => {
-                let text = self.call(func.name(), &[&first]);
+                let text = self.language.call(func.name(), &[&first]);
                 nested(text, Level::Atom, &parts)
             }
         }
     }
 }
 
+/// Every function, by the words that call it in one of the languages.
+const FUNCTIONS: [&str; 28] = [
+    "exp", "log", "log10", "log2", "sin", "cos", "sin_cos", "tan", "asin", "acos", "atan", "atan2",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "abs", "sign", "min", "max", "step",
+    "floor", "erf", "_erf", "sqrt", "pow",
+];
+
+/// The words of a statement.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty())
+}
+
 fn nested(text: String, level: Level, parts: &[&Text]) -> Text {
     let nest = 1 + parts.iter().map(|p| p.nest).max().unwrap_or(0);
-    Text { text, level, nest, opposite: None }
+    Text { code: text, level, nest, opposite: None }
 }
