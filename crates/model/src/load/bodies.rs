@@ -149,7 +149,8 @@ impl<'a> Context<'a> {
             }
         };
         let position = (a + b) / 2.0;
-        Some((Frame { position, rotation, position_expr, rotation_expr }, length))
+        let along = Some(along);
+        Some((Frame { position, rotation, position_expr, rotation_expr, along }, length))
     }
 
     fn point(&mut self, point: &Element<'a, PointSpec>) -> BodyId {

@@ -48,8 +48,11 @@ impl<'a> Context<'a> {
         self.builder.expressions(self.pool, self.parameters, signals);
         for frame in self.body_frames.into_iter().skip(1) {
             let (position, rotation) = (frame.position_expr, frame.rotation_expr);
-            self.description.bodies.push(BodyPlacement { position, rotation });
+            self.description.bodies.push(BodyPlacement { position, rotation, along: frame.along });
         }
+        let mut states: Vec<_> = self.states.into_iter().collect();
+        states.sort_by_key(|(symbol, _)| *symbol);
+        self.description.states = states;
         debug_assert!(list.iter().all(|d| d.severity == Severity::Warning), "errors were counted");
         Ok(Loaded {
             model: Builder::finish(self.builder),
