@@ -1,6 +1,8 @@
 //! The Lagrange engine: equations of motion in closed form, derived from energies.
 
 mod algebra;
+pub mod derive;
+pub mod equations;
 mod factor;
 mod forces;
 mod kinematics;
@@ -14,7 +16,10 @@ pub mod simplify;
 mod state;
 pub mod system;
 mod tree;
+pub mod write;
 
+pub use derive::{Closed, Options};
+pub use equations::Equations;
 pub use model::from_model;
 pub use program::Program;
 pub use numeric::Numeric;
