@@ -3,6 +3,8 @@
 mod algebra;
 pub mod code;
 pub mod deck;
+pub mod derive;
+pub mod equations;
 mod factor;
 mod forces;
 mod kinematics;
@@ -16,7 +18,10 @@ pub mod simplify;
 mod state;
 pub mod system;
 mod tree;
+pub mod write;
 
+pub use derive::{Closed, Options};
+pub use equations::Equations;
 pub use model::from_model;
 pub use program::Program;
 pub use numeric::Numeric;

@@ -302,6 +302,8 @@ impl<'a> Build<'a> {
         let file = self.loaded.model.bodies[body].frame_rot.to_rotation_matrix().into_inner();
         let principal =
             to_mat(seat.align, self) * to_mat(rotation, self) * file.transpose();
+        let moments = self.loaded.model.bodies[body].inertia;
+        let thin = (0..3).find(|i| moments[*i] == 0.0 && !is_point).map(|i| Vec3::ith(i, 1.0));
         self.system.links.push(Link {
             name: about.name.clone(),
             body,
@@ -311,6 +313,7 @@ impl<'a> Build<'a> {
             inertia,
             principal,
             is_point,
+            thin,
         });
     }
 
@@ -417,8 +420,61 @@ impl<'a> Build<'a> {
         self.turns(body, &format!("body `{name}`"), seat)
     }
 
-    /// Three turns of a body about the origin of its seat, one after the other.
+    /// The direction of a rod without thickness that is held at points of its axis only: its spin means nothing.
+    fn thin_axis(&mut self, body: usize) -> Option<VecExpr> {
+        let model = &self.loaded.model;
+        let [xx, yy, zz, xy, xz, yz] = model.bodies[body].symbolic.as_ref()?.inertia;
+        let placement = self.loaded.description.bodies[body].clone();
+        if xx != yy || [zz, xy, xz, yz] != [Expr::ZERO; 4] {
+            return None;
+        }
+        for (joint, geometry) in model.joints.iter().zip(&self.loaded.description.joints) {
+            let Some(side) = joint.bodies.iter().position(|b| b.index() == body) else { continue };
+            let anchor = self.number_vec(&geometry.anchors[side]);
+            let of_points = matches!(joint.kind.type_name(), "ball" | "distance");
+            if !of_points || anchor.x.hypot(anchor.y) > 1e-9 {
+                return None;
+            }
+        }
+        let z = [Expr::ZERO, Expr::ZERO, Expr::ONE];
+        let along = placement
+            .along
+            .or_else(|| placement.rotation.map(|r| [r[0][2], r[1][2], r[2][2]]))
+            .unwrap_or(z);
+        Some(self.tidy_vec(&along))
+    }
+
+    /// Two turns that point a thin rod.
+    fn pointed(&mut self, body: usize, element: &str, seat: &Seat, along: &VecExpr) -> Seat {
+        let parent = seat.node;
+        let n = self.number_vec(along).normalize();
+        let (u, w) = self.across(along, &n);
+        let mut numbers = [0; 3];
+        let mut node = parent;
+        let mut axes = [Vec3::zeros(); 3];
+        for (i, direction) in [u, w].into_iter().enumerate() {
+            let singular =
+                (i == 1).then(|| "two turns across the rod: singular where the second is ±π/2".to_owned());
+            let meaning = format!("{element}, turn {} across the rod", i + 1);
+            let k = self.coordinate(Measure::Angle, meaning, singular);
+            let symbol = self.system.coordinates[k].symbol;
+            let direction = self.aligned(seat, &direction);
+            axes[i] = self.number_vec(&direction);
+            node = self.node(node, [Expr::ZERO; 3], Motion::Turn(direction), symbol, Some(k));
+            numbers[i] = k;
+        }
+        let along = self.aligned(seat, along);
+        axes[2] = self.number_vec(&along).normalize();
+        let coordinates = [numbers[0], numbers[1], usize::MAX];
+        self.system.readers.push(Reader::Turns { coordinates, axes, parent, body });
+        Seat { node, ..seat.clone() }
+    }
+
+    /// Three turns of a body about the origin of its seat, one after the other; two for a thin rod.
     fn turns(&mut self, body: usize, element: &str, seat: Seat) -> Seat {
+        if let Some(along) = self.thin_axis(body) {
+            return self.pointed(body, element, &seat, &along);
+        }
         let model = &self.loaded.model;
         let parent = seat.node;
         let (axes, names, singular, align) = match self.euler_align(body, &seat) {

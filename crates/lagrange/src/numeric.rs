@@ -9,7 +9,7 @@ use crate::state::Placement;
 use crate::system::{DeriveError, System};
 
 /// Rows of J beyond this part of the largest pivot count as independent.
-const RANK: f64 = 1e-9;
+const RANK: f64 = 1e-7;
 
 /// The equations with the values of parameters put in: q̈ = f(q, q̇, t), and poses of the model's bodies.
 #[derive(Clone, Debug)]
@@ -47,10 +47,12 @@ impl Numeric {
             && let Some(model) = model
         {
             let rows = crate::program::conditions(system, &mut pool, &numbers, None);
-            let flat: Vec<Expr> = rows.jac.iter().flatten().copied().collect();
+            let mut flat = rows.rows.clone();
+            flat.extend(rows.jac.iter().flatten());
             let tape = compile(&pool, &flat, &rows.inputs)?;
-            let (q, qd) = placement.read(model, &model.start);
-            kept = independent(&tape, &q, &qd, model.start.t, n_rows, &system.inputs);
+            let (q, _) = placement.read(model, &model.start);
+            let inputs: Vec<f64> = system.inputs.iter().map(|(_, x)| *x).collect();
+            kept = independent(&tape, &q, model.start.t, n_rows, &inputs);
         }
         let program = recursive(system, &mut pool, &numbers, Some(&kept));
         let tape = compile(&pool, &program.accelerations, &program.inputs)?;
@@ -120,7 +122,7 @@ impl Numeric {
             if c.amax() < 1e-14 {
                 break;
             }
-            let Ok(step) = jac.svd(true, true).solve(&c, 1e-10) else { break };
+            let Some(step) = least_movement(&jac, &c) else { break };
             for (x, d) in q.iter_mut().zip(step.iter()) {
                 *x -= d;
             }
@@ -128,7 +130,7 @@ impl Numeric {
         let (_, jac) = self.conditions(q, t);
         let c_t = self.condition_rates.values(&self.arguments(q, qd, t));
         let rate = &jac * DVector::from_column_slice(qd) + DVector::from_vec(c_t);
-        if let Ok(step) = jac.svd(true, true).solve(&rate, 1e-10) {
+        if let Some(step) = least_movement(&jac, &rate) {
             for (x, d) in qd.iter_mut().zip(step.iter()) {
                 *x -= d;
             }
@@ -166,22 +168,62 @@ impl Numeric {
     }
 }
 
-/// Which rows of J are independent at a place, by elimination with full pivoting over rows.
-fn independent(
-    tape: &Tape,
-    q: &[f64],
-    qd: &[f64],
-    t: f64,
-    rows: usize,
-    inputs: &[(Expr, f64)],
-) -> Vec<bool> {
-    let mut arguments = q.to_vec();
-    arguments.extend_from_slice(qd);
-    arguments.push(t);
-    arguments.extend(inputs.iter().map(|(_, x)| *x));
-    let values = tape.values(&arguments);
-    let n = q.len();
-    let mut jac = DMatrix::from_row_slice(rows, n, &values);
+/// The shortest x with J x = b: Jᵀ (J Jᵀ)⁻¹ b, once refined.
+fn least_movement(jac: &DMatrix<f64>, b: &DVector<f64>) -> Option<DVector<f64>> {
+    let k = (jac * jac.transpose()).cholesky()?;
+    let mut x = jac.transpose() * k.solve(b);
+    let left = b - jac * &x;
+    x += jac.transpose() * k.solve(&left);
+    Some(x)
+}
+
+/// Which rows of J are independent: at the start, or at a place near it where more are, should the start be singular.
+fn independent(tape: &Tape, start: &[f64], t: f64, rows: usize, inputs: &[f64]) -> Vec<bool> {
+    let n = start.len();
+    let at = |q: &[f64]| {
+        let mut arguments = q.to_vec();
+        arguments.extend(std::iter::repeat_n(0.0, n));
+        arguments.push(t);
+        arguments.extend_from_slice(inputs);
+        let values = tape.values(&arguments);
+        let c = DVector::from_column_slice(&values[..rows]);
+        (c, DMatrix::from_row_slice(rows, n, &values[rows..]))
+    };
+    let count = |kept: &[bool]| kept.iter().filter(|k| **k).count();
+    let mut best = rank_rows(at(start).1);
+    for trial in 1..4u32 {
+        let mut q: Vec<f64> = (0u32..)
+            .zip(start)
+            .map(|(k, x)| x + 0.05 * (1.7 * f64::from(k * 3 + trial) + 0.3).sin())
+            .collect();
+        // Back to where all rows hold, damped, since they may depend on each other.
+        for _ in 0..200 {
+            let (c, jac) = at(&q);
+            if c.amax() < 1e-13 {
+                break;
+            }
+            let damping = 1e-9 * (1.0 + jac.norm_squared()) * c.amax().min(1.0);
+            let square = &jac * jac.transpose() + DMatrix::identity(rows, rows) * damping;
+            let Some(factor) = square.cholesky() else { break };
+            let step = jac.transpose() * factor.solve(&c);
+            for (x, d) in q.iter_mut().zip(step.iter()) {
+                *x -= d;
+            }
+        }
+        let (c, jac) = at(&q);
+        if c.amax() < 1e-10 {
+            let kept = rank_rows(jac);
+            if count(&kept) > count(&best) {
+                best = kept;
+            }
+        }
+    }
+    best
+}
+
+/// Independent rows, by orthogonalization with pivots.
+fn rank_rows(mut jac: DMatrix<f64>) -> Vec<bool> {
+    let (rows, n) = jac.shape();
     let mut kept = vec![false; rows];
     let mut largest: f64 = 0.0;
     for _ in 0..rows.min(n) {
@@ -211,5 +253,6 @@ fn independent(
 /// A program's own conditions, for the choice of rows.
 pub(crate) struct Conditions {
     pub(crate) inputs: Vec<Expr>,
+    pub(crate) rows: Vec<Expr>,
     pub(crate) jac: Vec<Vec<Expr>>,
 }

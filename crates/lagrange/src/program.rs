@@ -142,7 +142,7 @@ pub(crate) fn conditions(
     let rows = rows_of(&system, &kinematics, &mut a, keep);
     let q: Vec<Expr> = system.coordinates.iter().map(|c| c.symbol).collect();
     let jac = a.pool.jacobian(&rows, &q);
-    Conditions { inputs, jac }
+    Conditions { inputs, rows, jac }
 }
 
 /// C of the closure rows that are kept.
@@ -332,33 +332,7 @@ pub(crate) fn recursive(
     let factor = Factor::new(a.pool, &mass);
     let right: Vec<Expr> = bias.iter().map(|b| a.pool.neg(*b)).collect();
     let free = factor.solve(a.pool, &right);
-    let (accelerations, multipliers) = if constraints.is_empty() {
-        (free, Vec::new())
-    } else {
-        let columns: Vec<Vec<Expr>> = jac.iter().map(|row| factor.solve(a.pool, row)).collect();
-        let m = jac.len();
-        let mut schur = vec![vec![Expr::ZERO; m]; m];
-        for i in 0..m {
-            for j in 0..=i {
-                schur[i][j] = sum_products(a.pool, &jac[i], &columns[j]);
-            }
-        }
-        let rest: Vec<Expr> = (0..m)
-            .map(|i| {
-                let have = sum_products(a.pool, &jac[i], &free);
-                a.pool.sub(gamma[i], have)
-            })
-            .collect();
-        let lambda = Factor::new(a.pool, &schur).solve(a.pool, &rest);
-        let accelerations = (0..n)
-            .map(|k| {
-                let column: Vec<Expr> = columns.iter().map(|c| c[k]).collect();
-                let push = sum_products(a.pool, &lambda, &column);
-                a.pool.add(&[free[k], push])
-            })
-            .collect();
-        (accelerations, lambda)
-    };
+    let (accelerations, multipliers) = constrained(a.pool, &factor, &free, &jac, &gamma);
     let inputs = inputs_of(system, a.pool, values);
     Program { inputs, accelerations, multipliers, mass, bias, constraints, jac, gamma }
 }
@@ -512,4 +486,68 @@ pub(crate) fn numbers(system: &mut System, pool: &mut Pool, values: &[(Expr, Exp
             Row::Equation(e) => all(std::slice::from_mut(e)),
         }
     }
+}
+
+/// q̈ from the closed form: g q̈ = Q − Γ q̇ q̇ + Jᵀ λ, J q̈ = γ, eliminated without pivots.
+pub(crate) fn of_closed(
+    pool: &mut Pool,
+    coordinates: &[crate::system::Coordinate],
+    closed: &crate::derive::Closed,
+) -> Vec<Expr> {
+    let f = coordinates.len();
+    let rates: Vec<Expr> =
+        std::iter::once(Expr::ONE).chain(coordinates.iter().map(|c| c.rate)).collect();
+    let mut right = Vec::with_capacity(f);
+    for rho in 0..f {
+        let mut terms = vec![closed.q[rho]];
+        for mu in 0..=f {
+            for nu in 0..=f {
+                let part = closed.gamma[rho][mu][nu];
+                if part != Expr::ZERO {
+                    terms.push(pool.mul(&[Expr::MINUS_ONE, part, rates[mu], rates[nu]]));
+                }
+            }
+        }
+        right.push(pool.add(&terms));
+    }
+    let mass: Vec<Vec<Expr>> = (1..=f).map(|i| closed.g[i][1..=i].to_vec()).collect();
+    let factor = Factor::new(pool, &mass);
+    let free = factor.solve(pool, &right);
+    constrained(pool, &factor, &free, &closed.jac, &closed.gamma_rows).0
+}
+
+/// q̈ and λ with J q̈ = γ, from the free accelerations.
+fn constrained(
+    pool: &mut Pool,
+    factor: &Factor,
+    free: &[Expr],
+    jac: &[Vec<Expr>],
+    gamma: &[Expr],
+) -> (Vec<Expr>, Vec<Expr>) {
+    if jac.is_empty() {
+        return (free.to_vec(), Vec::new());
+    }
+    let columns: Vec<Vec<Expr>> = jac.iter().map(|row| factor.solve(pool, row)).collect();
+    let m = jac.len();
+    let mut schur = vec![vec![Expr::ZERO; m]; m];
+    for i in 0..m {
+        for j in 0..=i {
+            schur[i][j] = sum_products(pool, &jac[i], &columns[j]);
+        }
+    }
+    let rest: Vec<Expr> = (0..m)
+        .map(|i| {
+            let have = sum_products(pool, &jac[i], free);
+            pool.sub(gamma[i], have)
+        })
+        .collect();
+    let lambda = Factor::new(pool, &schur).solve(pool, &rest);
+    let accelerations = (0..free.len())
+        .map(|k| {
+            let column: Vec<Expr> = columns.iter().map(|c| c[k]).collect();
+            let push = sum_products(pool, &lambda, &column);
+            pool.add(&[free[k], push])
+        })
+        .collect();
+    (accelerations, lambda)
 }

@@ -17,7 +17,7 @@ pub type MonoId = u32;
 pub type TrigId = u32;
 
 /// An element of the ring: (monomial, circular function) → coefficient, sorted, no zeros.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Poly(pub(crate) Vec<((MonoId, TrigId), Rational)>);
 
 /// cos or sin.

@@ -42,6 +42,8 @@ pub(crate) struct Placement {
     readers: Vec<Reader>,
     /// Which links are point masses.
     points: Vec<bool>,
+    /// Axes of thin rods, in their principal frames.
+    thin: Vec<Option<Vec3>>,
     /// Directions of [`Reader::Glide`] in their node's axes.
     glides: Vec<Vec3>,
 }
@@ -112,6 +114,7 @@ impl Placement {
             n_links: system.links.len(),
             principal,
             readers: system.readers.clone(),
+            thin: system.links.iter().map(|link| link.thin).collect(),
             points: system.links.iter().map(|link| link.is_point).collect(),
             glides,
         })
@@ -205,7 +208,10 @@ impl Placement {
                     };
                     let r = above.transpose() * poses[*body].rot * principal.transpose();
                     for (k, angle) in coordinates.iter().zip(angles_of(&r, axes)) {
-                        q[*k] = angle;
+                        // A thin rod has no third.
+                        if let Some(slot) = q.get_mut(*k) {
+                            *slot = angle;
+                        }
                     }
                 }
                 Reader::Thread { coordinates, axes, ends, reversed, parent } => {
@@ -250,7 +256,7 @@ impl Placement {
             }
             out
         };
-        let base = column(&vec![0.0; self.n]);
+        let mut base = column(&vec![0.0; self.n]);
         let mut jac = DMatrix::zeros(rows, self.n);
         for k in 0..self.n {
             let mut qd = vec![0.0; self.n];
@@ -266,13 +272,17 @@ impl Placement {
                 wanted[6 * i + 3 + k] = state.omega[*body][k];
             }
         }
-        // A point mass turns nowhere; what its node does is not asked.
+        // A point mass turns nowhere, and a thin rod not about itself; what their nodes do is not asked.
         for i in 0..self.n_links {
-            if self.points[i] {
-                for k in 3..6 {
-                    jac.row_mut(6 * i + k).fill(0.0);
-                    wanted[6 * i + k] = 0.0;
-                }
+            if let Some(keep) = self.turning(q, i, state.t) {
+                let (turned, had) = (
+                    keep * jac.rows(6 * i + 3, 3),
+                    keep * wanted.fixed_rows::<3>(6 * i + 3),
+                );
+                jac.rows_mut(6 * i + 3, 3).copy_from(&turned);
+                wanted.fixed_rows_mut::<3>(6 * i + 3).copy_from(&had);
+                let moved = keep * Vec3::new(base[6 * i + 3], base[6 * i + 4], base[6 * i + 5]);
+                base[6 * i + 3..6 * i + 6].copy_from_slice(moved.as_slice());
             }
         }
         for i in 0..rows {
@@ -282,9 +292,65 @@ impl Placement {
                 wanted[i] = 0.0;
             }
         }
-        let svd = jac.svd(true, true);
-        svd.solve(&wanted, 1e-12).map_or_else(|_| vec![0.0; self.n], |x| x.iter().copied().collect())
+        least_squares(jac, wanted)
     }
+}
+
+impl Placement {
+    /// The projection on directions about which a link's turning matters; `None`: all.
+    fn turning(&self, q: &[f64], link: usize, t: f64) -> Option<Mat3> {
+        if self.points[link] {
+            return Some(Mat3::zeros());
+        }
+        let axis = self.thin[link]?;
+        let (_, node, principal) = self.principal[link];
+        let n = self.node_poses(q, t)[node].0 * principal * axis;
+        Some(Mat3::identity() - n * n.transpose())
+    }
+}
+
+/// x with least |A x − b|, by orthogonalization with column pivots; columns that depend on others get zero.
+fn least_squares(mut a: DMatrix<f64>, mut b: DVector<f64>) -> Vec<f64> {
+    let n = a.ncols();
+    let mut r: DMatrix<f64> = DMatrix::zeros(n, n);
+    let mut order: Vec<usize> = Vec::new();
+    let mut right = vec![0.0; n];
+    let mut largest: f64 = 0.0;
+    for k in 0..n {
+        let left = (0..n).filter(|j| !order.contains(j));
+        let Some(best) = left.max_by(|i, j| a.column(*i).norm().total_cmp(&a.column(*j).norm())) else {
+            break;
+        };
+        let size = a.column(best).norm();
+        largest = largest.max(size);
+        if size <= 1e-12 * largest || size == 0.0 {
+            break;
+        }
+        let unit = a.column(best) / size;
+        r[(k, best)] += size;
+        order.push(best);
+        for j in 0..n {
+            if !order.contains(&j) {
+                for _ in 0..2 {
+                    let part = unit.dot(&a.column(j));
+                    r[(k, j)] += part;
+                    let next = a.column(j) - &unit * part;
+                    a.set_column(j, &next);
+                }
+            }
+        }
+        right[k] = unit.dot(&b);
+        b -= unit * right[k];
+    }
+    let mut x = vec![0.0; n];
+    for (k, &j) in order.iter().enumerate().rev() {
+        let mut sum = right[k];
+        for &i in &order[k + 1..] {
+            sum -= r[(k, i)] * x[i];
+        }
+        x[j] = sum / r[(k, j)];
+    }
+    x
 }
 
 /// p_b − p_a.

@@ -111,8 +111,10 @@ pub struct Link {
     pub inertia: MatExpr,
     /// Turns vectors of the model's principal frame to the node's axes.
     pub principal: gelenk_model::math::Mat3,
-    /// Whether it has a moment of inertia; a point mass has none.
+    /// Whether it is a point mass, without moments of inertia.
     pub is_point: bool,
+    /// The axis of a thin rod, about which it has no moment of inertia, in the model's principal frame.
+    pub thin: Option<gelenk_model::math::Vec3>,
 }
 
 /// A point of a link, in its node's frame.
