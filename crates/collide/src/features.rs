@@ -2,6 +2,7 @@
 
 use gelenk_model::math::{Mat3, Vec3, perpendicular_frame};
 
+use crate::curve::point_cone;
 use crate::mesh::NONE;
 use crate::narrow::{CROSSING, EXACTLY_FLAT, FLAT, LOOSE, Meeting, OVER};
 use crate::solid::{CONE, CORNER, EDGE, FACE, Kind, RIM, SECOND, index};
@@ -135,7 +136,7 @@ impl Meeting<'_> {
     /// Corners and rims of solid `a` on the faces of the other.
     pub(crate) fn corners_and_faces(&self, a: usize, scratch: &Scratch, out: &mut Vec<Touch>) {
         let b = 1 - a;
-        let (solid, other) = (self.solids[a], self.solids[b]);
+        let solid = self.solids[a];
         let depth = self.depth();
         for Moved { i: j, v: [q, n] } in &scratch.faces[b] {
             for Moved { i, v: [p] } in &scratch.corners[a] {
@@ -145,14 +146,8 @@ impl Meeting<'_> {
                 if gap > self.reach || gap < -depth {
                     continue;
                 }
-                // Inside the other solid: only the face it is nearest to can have let it in.
-                if distance < 0.0 && other.kind == Kind::Polytope {
-                    let slack = OVER * other.radius;
-                    let nearest =
-                        |face: &Moved<2>| face.v[1].dot(&(p - face.v[0])) <= distance + slack;
-                    if !scratch.faces[b].iter().all(nearest) {
-                        continue;
-                    }
+                if distance < 0.0 && !self.way_in(a, p, distance) {
+                    continue;
                 }
                 if corner.mark {
                     let n = self.poses[a].rot.tr_mul(n);
@@ -170,6 +165,14 @@ impl Meeting<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a point of solid `a` that lies inside the other, behind the surface of one of its features by
+    /// `distance`, can have come in there: it is no deeper behind any other.
+    fn way_in(&self, a: usize, p: &Vec3, distance: f64) -> bool {
+        let (other, pose) = (self.solids[1 - a], self.poses[1 - a]);
+        matches!(other.kind, Kind::Surface | Kind::Round)
+            || other.outside(&pose.rot.tr_mul(&(p - pose.s))) <= distance + OVER * other.radius
     }
 
     /// Edges against edges, rounded or not.
@@ -239,11 +242,19 @@ impl Meeting<'_> {
                     if along < -self.reach || along > edge.length + self.reach {
                         continue;
                     }
-                    if (d - w * along).norm() - round <= self.reach {
+                    let distance = (d - w * along).norm() - edge.round;
+                    let deep = distance < 0.0 && !self.way_in(a, p, distance);
+                    if distance - corner.round <= self.reach && !deep {
                         self.consider(self.touch(a, number, EDGE | j), LOOSE, out);
                     }
                 }
-                for j in 0..other.cones.len() {
+                for (j, cone) in other.cones.iter().enumerate() {
+                    let pose = self.poses[1 - a];
+                    let q = pose.rot.tr_mul(&(p - pose.s));
+                    let distance = point_cone(&q, &cone.apex, &cone.axis, cone.sine, cone.cosine).1;
+                    if distance < 0.0 && !self.way_in(a, p, distance) {
+                        continue;
+                    }
                     self.consider(self.touch(a, number, CONE | index(j)), LOOSE, out);
                 }
                 if corner.round > 0.0 {

@@ -192,8 +192,17 @@ impl Meeting<'_> {
         let places = &mut scratch.places;
         places.clear();
         places.extend(out[first..].iter().map(|t| t.place(self.poses[0], self.poses[1])));
-        let least =
-            places.iter().filter(|p| p.gap < 0.0).max_by(|a, b| a.gap.total_cmp(&b.gap)).copied();
+        // The best separation among those whose normals are right: convex solids are not nearer than that.
+        let mut least: Option<Place> = None;
+        if places.iter().any(|place| place.gap < -OVER * self.scale()) {
+            for (touch, place) in out[first..].iter().zip(&*places) {
+                let (over, sines) = self.beyond(touch, place, self.poses);
+                let holds = over <= OVER * self.scale() && sines.iter().all(|sine| *sine < STRICT);
+                if holds && least.is_none_or(|least| place.gap > least.gap) {
+                    least = Some(*place);
+                }
+            }
+        }
         let near = MERGE * self.scale();
         let convex = self.solids.iter().all(|solid| solid.kind != Kind::Surface);
         let mut kept = 0;
@@ -201,7 +210,7 @@ impl Meeting<'_> {
             let place = places[i];
             let wrong_way = convex
                 && least.is_some_and(|least| {
-                    place.gap < least.gap - OVER * self.scale()
+                    place.gap < least.gap.min(0.0) - OVER * self.scale()
                         && place.normal.dot(&least.normal) < 0.9
                 });
             let double = places[..kept].iter().any(|other| {

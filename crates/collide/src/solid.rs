@@ -4,6 +4,7 @@ use gelenk_model::math::{Mat3, Vec3, perpendicular_frame};
 use gelenk_model::state::Pose;
 
 use crate::convex::Support;
+use crate::curve;
 use crate::mesh::Surface;
 use crate::touch::Feature;
 
@@ -345,6 +346,25 @@ impl Solid {
         }
     }
 
+    /// How far a point (body frame) is outside a convex solid without its balls and capsules: the largest of its
+    /// distances from faces and round sides. Negative inside, where it is the way out.
+    pub(crate) fn outside(&self, p: &Vec3) -> f64 {
+        let mut most = f64::NEG_INFINITY;
+        for face in &self.faces {
+            most = most.max(face.n.dot(&(p - face.p)));
+        }
+        for cone in &self.cones {
+            most = most.max(curve::point_cone(p, &cone.apex, &cone.axis, cone.sine, cone.cosine).1);
+        }
+        if self.kind == Kind::Turned {
+            for edge in &self.edges {
+                let d = p - edge.p;
+                most = most.max((d - edge.e * edge.e.dot(&d)).norm() - edge.round);
+            }
+        }
+        most
+    }
+
     /// By how much a point (body frame) and the outward normal m there leave the reach of a feature: 0 if they are within.
     /// The first number is a length, m; the second the sine of an angle.
     pub(crate) fn beyond(&self, number: u32, p: &Vec3, m: &Vec3) -> (f64, f64) {
@@ -394,7 +414,10 @@ impl Solid {
             _ => {
                 let cone = &self.cones[i];
                 let along = -(p - cone.apex).dot(&cone.axis) / cone.cosine;
-                ((-along).max(along - cone.slant).max(0.0), 0.0)
+                // All normals of the side make the same angle with the axis: otherwise nothing touches both.
+                let off = (m.dot(&cone.axis) - cone.sine).abs();
+                let off = if off > 1e-9 { f64::INFINITY } else { 0.0 };
+                ((-along).max(along - cone.slant).max(0.0), off)
             }
         }
     }

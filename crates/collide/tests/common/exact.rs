@@ -87,10 +87,10 @@ fn nearest(shape: &Geometry, at: &Pose, p: &Vec3) -> Vec3 {
 }
 
 /// Closest points of two solids that are apart, by projecting to and fro.
-pub fn closest(a: (&Geometry, &Pose), b: (&Geometry, &Pose)) -> [Vec3; 2] {
+pub fn closest(a: (&Geometry, &Pose), b: (&Geometry, &Pose), rounds: usize) -> [Vec3; 2] {
     let mut p = nearest(a.0, a.1, &b.1.s);
     let mut q = nearest(b.0, b.1, &p);
-    for _ in 0..200_000 {
+    for _ in 0..rounds {
         let before = p;
         p = nearest(a.0, a.1, &q);
         q = nearest(b.0, b.1, &p);
@@ -103,6 +103,33 @@ pub fn closest(a: (&Geometry, &Pose), b: (&Geometry, &Pose)) -> [Vec3; 2] {
 
 /// The distance of two solids, zero if they overlap.
 pub fn distance(a: (&Geometry, &Pose), b: (&Geometry, &Pose)) -> f64 {
-    let [p, q] = closest(a, b);
+    let [p, q] = closest(a, b, 2000);
     (p - q).norm()
+}
+
+/// The farthest extent of a solid in direction d, unit.
+fn extent(shape: &Geometry, d: &Vec3) -> f64 {
+    let across = d.xy().norm();
+    match shape {
+        Geometry::Sphere { radius } => *radius,
+        Geometry::Box { size } => size.dot(&d.abs()) / 2.0,
+        Geometry::Capsule { radius, length } | Geometry::Rod { radius, length } => {
+            radius + length / 2.0 * d.z.abs()
+        }
+        Geometry::Cylinder { radius, length } => radius * across + length / 2.0 * d.z.abs(),
+        Geometry::Cone { radius, length } => {
+            (radius * across - length / 2.0 * d.z).max(length / 2.0 * d.z)
+        }
+        Geometry::Mesh { mesh, .. } => {
+            mesh.vertices.iter().map(|v| v.dot(d)).fold(f64::NEG_INFINITY, f64::max)
+        }
+        _ => unreachable!("no convex solid"),
+    }
+}
+
+/// The separation of two solids along a unit normal from b to a; negative where they overlap.
+pub fn separation(a: (&Geometry, &Pose), b: (&Geometry, &Pose), n: &Vec3) -> f64 {
+    let far =
+        |(shape, at): (&Geometry, &Pose), d: &Vec3| at.s.dot(d) + extent(shape, &at.rot.tr_mul(d));
+    -far(a, &-n) - far(b, n)
 }
