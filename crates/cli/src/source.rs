@@ -127,6 +127,7 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     settings.order = order.unwrap_or(settings.order);
     settings.flight = args.flight.unwrap_or(settings.flight);
     settings.velocity_correction &= !args.no_velocity_correction;
+    settings.gentle |= args.gentle;
     settings
 }
 

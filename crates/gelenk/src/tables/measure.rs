@@ -147,10 +147,20 @@ impl<'a> Measure<'a> {
             duration: DURATION,
             tolerance,
             velocity_tolerance: 1e-9,
-            velocity_correction: self.options.velocity_correction,
-            solver: "iterative".to_owned(),
+            velocity_correction: self.options.velocity_correction || self.options.gentle,
+            gentle: self.options.gentle,
+            solver: if self.options.gentle { "direct" } else { "iterative" }.to_owned(),
             sample: Some(DURATION),
             ..RunSettings::default()
+        }
+    }
+
+    /// What a run gives; a solve of the direct solver corrects every joint once.
+    fn outcome(&self, report: &RunReport) -> Outcome {
+        let each = if self.options.gentle { self.eight_loop.joints.len() } else { 1 };
+        Outcome {
+            corrections_per_step: (report.corrections * each as u64) as f64 / report.steps as f64,
+            energy: report.energy_mean_abs_error,
         }
     }
 
@@ -167,7 +177,7 @@ impl<'a> Measure<'a> {
                 let mut watcher = Watcher { measure: self, steps: 0 };
                 match simulate(&self.eight_loop, &settings, &mut watcher) {
                     Ok(report) if report.stopped => Err(TablesError::Stopped),
-                    Ok(report) => Ok((spot, Some(Outcome::of(&report)))),
+                    Ok(report) => Ok((spot, Some(self.outcome(&report)))),
                     Err(_) => Ok((spot, None)),
                 }
             })
@@ -204,8 +214,11 @@ impl<'a> Measure<'a> {
     }
 
     fn title(&self, what: &str) -> String {
-        let corrected =
-            if self.options.velocity_correction { ", velocities corrected" } else { "" };
+        let corrected = match (self.options.gentle, self.options.velocity_correction) {
+            (true, _) => ", direct solver, gentle steps, velocities corrected",
+            (false, true) => ", velocities corrected",
+            (false, false) => "",
+        };
         format!("{what}, {DURATION} s of {}{corrected}", self.options.model)
     }
 
@@ -491,14 +504,6 @@ fn gallery(name: &str) -> Option<Model> {
     load_text(name, text, &LoadOptions::default()).ok().map(|loaded| loaded.model)
 }
 
-impl Outcome {
-    fn of(report: &RunReport) -> Self {
-        Outcome {
-            corrections_per_step: report.corrections as f64 / report.steps as f64,
-            energy: report.energy_mean_abs_error,
-        }
-    }
-}
 
 /// Where the cubic through two points (t, x, ẋ) with x > 0 and x ≤ 0 crosses zero, s.
 fn crossing(before: [f64; 3], after: [f64; 3]) -> f64 {
