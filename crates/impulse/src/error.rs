@@ -28,6 +28,18 @@ pub enum StepError {
         /// Time, s.
         t: f64,
     },
+    /// A contact did not settle.
+    #[error("contact of bodies {} and {}: off by {error:.1e} after {sweeps} sweeps at t = {t} s", bodies[0], bodies[1])]
+    Contact {
+        /// The bodies.
+        bodies: [usize; 2],
+        /// How much it is off, m or m/s.
+        error: f64,
+        /// Sweeps or solves done.
+        sweeps: u64,
+        /// Time, s.
+        t: f64,
+    },
     /// Laws that read velocities did not settle at the end of the step.
     #[error(
         "forces that depend on velocities do not settle ({change:.1e} after {rounds} rounds) at t = {t} s"

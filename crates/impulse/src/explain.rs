@@ -49,6 +49,14 @@ pub(crate) fn explain(
             );
             (reason, name.clone())
         }
+        StepError::Contact { bodies, error, sweeps, t } => {
+            let [a, b] = bodies.map(|body| &model.bodies[body].name);
+            let reason = format!(
+                "the contact of `{a}` and `{b}` does not settle at t = {t} s (step {step}): off by {error:.2e} after {sweeps} \
+                 sweeps, with steps down to {h:.1e} s; {try_step}, or a larger tolerance"
+            );
+            (reason, a.clone())
+        }
         StepError::Forces { body, change, rounds, t } => {
             let name = &model.bodies[body].name;
             let reason = format!(

@@ -9,6 +9,7 @@ pub mod compose;
 pub mod control;
 pub mod dense;
 pub mod error;
+mod contact;
 mod explain;
 pub mod flight;
 mod joints;
@@ -24,6 +25,7 @@ mod small;
 pub mod solver;
 mod step;
 mod stops;
+mod touching;
 
 pub use compose::Order;
 pub use dense::Dense;

@@ -175,7 +175,8 @@ impl Parts<'_> {
         } else {
             f64::INFINITY
         };
-        if level >= FRICTION_HALVINGS && scratch.rows.any_friction() {
+        let changes = level >= FRICTION_HALVINGS && scratch.rows.any_friction();
+        if changes || !scratch.rows.contacts.is_empty() {
             method.order = Order::Two;
         }
         step_to(self.model, &method, state, scratch, part, t_end, self.h)
@@ -295,6 +296,7 @@ impl Parts<'_> {
             StepError::Positions { block, .. } | StepError::Velocities { block, .. } => {
                 Some(self.model.rows[block].name.clone())
             }
+            StepError::Contact { bodies, .. } => Some(self.model.bodies[bodies[0]].name.clone()),
             StepError::BadForce { force, .. } => Some(self.model.forces[force].name.clone()),
             StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
                 Some(self.model.bodies[body].name.clone())
@@ -305,6 +307,10 @@ impl Parts<'_> {
             StepError::Positions { gap, .. } => format!("its gap stays at {gap:.1e}"),
             StepError::Velocities { error, .. } => {
                 format!("its velocity error stays at {error:.1e}")
+            }
+            StepError::Contact { bodies, error, .. } => {
+                let other = &self.model.bodies[bodies[1]].name;
+                format!("its contact with `{other}` stays off by {error:.1e}")
             }
             StepError::Forces { .. } => "forces that read velocities do not settle".to_owned(),
             StepError::BadForce { .. } | StepError::NotFinite { .. } => {

@@ -13,6 +13,7 @@ use crate::method::Method;
 use crate::rows::Rows;
 use crate::solver::{Anderson, Factor, Sharing, eliminate, neighbours};
 use crate::stops::Stops;
+use crate::touching::Touching;
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -48,6 +49,8 @@ pub struct Scratch {
     pub(crate) stops: Stops,
     /// The mechanism of ball joints while one of them is not there.
     pub(crate) idle_balls: Option<Box<Balls>>,
+    /// What can touch, if anything can.
+    pub(crate) touching: Option<Box<Touching>>,
     /// The state before the step, to go back to; written by [`step`](crate::step).
     pub(crate) saved: State,
 }
@@ -75,6 +78,7 @@ impl Scratch {
             sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
+            touching: Touching::new(model).map(Box::new),
             saved: model.start.clone(),
         }
     }
@@ -92,8 +96,12 @@ impl Scratch {
     /// What each block does from the state on; see [`Rows::set_modes`]. Rows are ready where there are bounds.
     pub(crate) fn set_modes(&mut self, model: &Model, state: &State, method: &Method) {
         self.rows.set_modes(model, &self.bodies, state, method);
-        // The leaner path knows ball joints that are there.
-        let idle = self.rows.any_off;
+        self.choose_path();
+    }
+
+    /// The leaner path knows ball joints that are there, and no contacts.
+    pub(crate) fn choose_path(&mut self) {
+        let idle = self.rows.any_off || !self.rows.contacts.is_empty();
         if idle && self.balls.is_some() {
             self.idle_balls = self.balls.take();
         } else if !idle && self.idle_balls.is_some() {

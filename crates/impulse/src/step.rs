@@ -67,6 +67,7 @@ pub(crate) fn step_to(
         prepare(model, state, scratch);
     }
     scratch.set_modes(model, state, method);
+    scratch.rows.begin_contacts(&scratch.bodies.poses);
     let stages = method.order.stages();
     let mut report = StepReport::default();
     let t = state.t;
@@ -82,7 +83,7 @@ pub(crate) fn step_to(
         let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last };
         if let Err(error) = stage.make(model, method, state, scratch, &mut report) {
             state.clone_from(&scratch.saved);
-            return Err(error);
+            return Err(scratch.rows.name_contact(error));
         }
         h_open = if scratch.corrects_velocities(method, last) { 0.0 } else { gamma * h };
     }
@@ -92,6 +93,7 @@ pub(crate) fn step_to(
             return Err(StepError::Friction { t: t_next });
         }
         scratch.rows.follow_held(model, state);
+        scratch.rows.write_memory(&mut state.contacts);
     }
     Ok(report)
 }
@@ -133,6 +135,7 @@ impl Stage {
         scratch.rows.set_bounds(model, h, false);
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
         report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
+        scratch.rows.note_sliding(&mut scratch.bodies, &look);
         close_instant(model, scratch, h, false, report);
 
         fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
@@ -144,6 +147,9 @@ impl Stage {
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
+        if correct {
+            scratch.rows.note_contact_impulses(true, 0.5 * h / self.h_whole);
+        }
         Ok(())
     }
 }
@@ -356,13 +362,14 @@ fn end_kick(
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
+    scratch.rows.begin_velocities(&mut scratch.bodies);
     if !scratch.loads.velocity_dependent {
         half_kick(model, state, scratch, h)?;
         if correct {
-            let before = scratch.bodies.kinetic();
+            let before = if method.gentle { scratch.bodies.kinetic() } else { 0.0 };
             report.velocity_corrections +=
                 solver.correct_velocities(model, method, &At::of(state), scratch)?;
-            if !scratch.rows.any_bounded && !scratch.rows.rheonomic {
+            if method.gentle && !scratch.rows.any_bounded && !scratch.rows.rheonomic {
                 report.kick = before - scratch.bodies.kinetic();
             }
         }
@@ -444,11 +451,13 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
     if rows.any_bounded {
         report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
+        report.impact_loss += rows.contact_loss(bodies, end);
     }
     if rows.rheonomic {
         report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
     }
     add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
+    rows.add_contact_impulses(end);
 }
 
 /// What ropes take that were slack before the step: −p · ½ J (v⁻ + v⁺).

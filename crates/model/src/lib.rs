@@ -41,4 +41,4 @@ pub use rows::{Instant, RowBlock, RowKind};
 pub use run::{Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample};
 pub use settings::{Flight, RunSettings};
 pub use spec::json_schema;
-pub use state::{Pose, State, Twist, Wrench};
+pub use state::{ContactMemory, Pose, State, Twist, Wrench};

@@ -115,7 +115,7 @@ const LEDGER_NAMES: [&str; 7] =
 
 /// The message of a sample.
 pub(crate) fn encode(sample: &Sample<'_>) -> Vec<u8> {
-    let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active } = sample.state;
+    let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active, contacts: _ } = sample.state;
     let reactions = sample.reactions;
     let doubles = 13 * s.len() + impulse.len() + coordinate.len() + 6 * reactions.len();
     let mut out =
@@ -210,6 +210,7 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
             coordinate: coordinate.filter(|list| list.len() == coordinates)?,
             held,
             active,
+            contacts: Vec::new(),
         },
         reactions,
         ledger: ledger?,

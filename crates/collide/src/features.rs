@@ -1,0 +1,345 @@
+//! The pairs of features of two solids, kind by kind.
+
+use gelenk_model::math::{Mat3, Vec3, perpendicular_frame};
+
+use crate::mesh::NONE;
+use crate::narrow::{CROSSING, EXACTLY_FLAT, FLAT, LOOSE, Meeting, OVER};
+use crate::solid::{CONE, CORNER, EDGE, FACE, Kind, RIM, SECOND, index};
+use crate::touch::{Feature, PARALLEL, Place, Touch};
+
+/// A feature of a solid in the world: its number and its vectors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moved<const N: usize> {
+    i: u32,
+    v: [Vec3; N],
+}
+
+/// Memory for the features of a pair in the world.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// Position.
+    corners: [Vec<Moved<1>>; 2],
+    /// Point, direction, and the directions into the two faces.
+    edges: [Vec<Moved<4>>; 2],
+    /// Point and normal.
+    faces: [Vec<Moved<2>>; 2],
+    triangles: Vec<u32>,
+    numbers: Vec<u32>,
+    /// Used by `thin_out`.
+    pub(crate) places: Vec<Place>,
+}
+
+/// A box along the world's axes.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    middle: Vec3,
+    half: Vec3,
+}
+
+impl Region {
+    /// Whether the box, grown by `room`, holds a point.
+    fn holds(&self, p: &Vec3, room: f64) -> bool {
+        let d = p - self.middle;
+        d.x.abs() <= self.half.x + room
+            && d.y.abs() <= self.half.y + room
+            && d.z.abs() <= self.half.z + room
+    }
+
+    /// Whether the box around a line segment meets the box.
+    fn meets(&self, p: &Vec3, along: &Vec3, room: f64) -> bool {
+        let d = p + along * 0.5 - self.middle;
+        (0..3).all(|k| d[k].abs() <= self.half[k] + room + 0.5 * along[k].abs())
+    }
+
+    /// Whether a plane passes through the box or above it by no more than its own size.
+    fn meets_plane(&self, p: &Vec3, n: &Vec3) -> bool {
+        n.dot(&(self.middle - p)).abs() <= self.half.dot(&n.abs())
+    }
+}
+
+impl Meeting<'_> {
+    /// Moves the features that lie where the boxes of the two solids, grown by the reach, overlap; false if nowhere.
+    pub(crate) fn gather(&self, scratch: &mut Scratch) -> bool {
+        let depth = self.depth();
+        let boxes = [0, 1].map(|k| {
+            let middle = self.poses[k].point(&self.solids[k].middle);
+            let half = self.solids[k].half_box(&self.poses[k].rot).add_scalar(self.reach);
+            [middle - half, middle + half]
+        });
+        let low = boxes[0][0].sup(&boxes[1][0]);
+        let high = boxes[0][1].inf(&boxes[1][1]);
+        if (0..3).any(|k| low[k] > high[k]) {
+            return false;
+        }
+        let region = Region { middle: (low + high) * 0.5, half: (high - low) * 0.5 };
+        // Faces are looked for as deep as corners may be behind them.
+        let deep = Region { half: region.half.add_scalar(depth), ..region };
+        for k in 0..2 {
+            let (solid, pose) = (self.solids[k], self.poses[k]);
+            let Scratch { corners, edges, faces, triangles, numbers, .. } = scratch;
+            let (corners, edges, faces) = (&mut corners[k], &mut edges[k], &mut faces[k]);
+            corners.clear();
+            edges.clear();
+            faces.clear();
+            let mut corner = |i: usize| {
+                let corner = &solid.corners[i];
+                let p = pose.point(&corner.p);
+                if region.holds(&p, corner.round) {
+                    corners.push(Moved { i: index(i), v: [p] });
+                }
+            };
+            let mut edge = |i: usize| {
+                let edge = &solid.edges[i];
+                let (p, e) = (pose.point(&edge.p), pose.rot * edge.e);
+                if region.meets(&p, &(e * edge.length), edge.round) {
+                    let [s, t] = edge.into.map(|into| pose.rot * into);
+                    edges.push(Moved { i: index(i), v: [p, e, s, t] });
+                }
+            };
+            let mut face = |i: usize| {
+                let face = &solid.faces[i];
+                let (p, n) = (pose.point(&face.p), pose.rot * face.n);
+                if deep.meets_plane(&p, &n) {
+                    faces.push(Moved { i: index(i), v: [p, n] });
+                }
+            };
+            let Some(surface) = &solid.surface else {
+                (0..solid.corners.len()).for_each(&mut corner);
+                (0..solid.edges.len()).for_each(&mut edge);
+                (0..solid.faces.len()).for_each(&mut face);
+                continue;
+            };
+            let to_body: Mat3 = pose.rot.transpose();
+            let middle = to_body * (deep.middle - pose.s);
+            let half = to_body.abs() * deep.half;
+            surface.tree.overlapping(&(middle - half), &(middle + half), triangles);
+            for &t in triangles.iter() {
+                face(t as usize);
+            }
+            let mut each = |of: &[[u32; 3]], visit: &mut dyn FnMut(usize)| {
+                numbers.clear();
+                numbers
+                    .extend(triangles.iter().flat_map(|&t| of[t as usize]).filter(|&i| i != NONE));
+                numbers.sort_unstable();
+                numbers.dedup();
+                for &i in numbers.iter() {
+                    visit(i as usize);
+                }
+            };
+            each(&surface.edges, &mut edge);
+            each(&surface.corners, &mut corner);
+        }
+        true
+    }
+
+    /// Corners and rims of solid `a` on the faces of the other.
+    pub(crate) fn corners_and_faces(&self, a: usize, scratch: &Scratch, out: &mut Vec<Touch>) {
+        let b = 1 - a;
+        let (solid, other) = (self.solids[a], self.solids[b]);
+        let depth = self.depth();
+        for Moved { i: j, v: [q, n] } in &scratch.faces[b] {
+            for Moved { i, v: [p] } in &scratch.corners[a] {
+                let corner = &solid.corners[*i as usize];
+                let distance = n.dot(&(p - q));
+                let gap = distance - corner.round;
+                if gap > self.reach || gap < -depth {
+                    continue;
+                }
+                // Inside the other solid: only the face it is nearest to can have let it in.
+                if distance < 0.0 && other.kind == Kind::Polytope {
+                    let slack = OVER * other.radius;
+                    let nearest =
+                        |face: &Moved<2>| face.v[1].dot(&(p - face.v[0])) <= distance + slack;
+                    if !scratch.faces[b].iter().all(nearest) {
+                        continue;
+                    }
+                }
+                if corner.mark {
+                    let n = self.poses[a].rot.tr_mul(n);
+                    if !Self::is_flat(solid, *i as usize, &n, FLAT + self.spin() * self.h) {
+                        continue;
+                    }
+                }
+                self.consider(self.touch(a, CORNER | i, FACE | j), LOOSE, out);
+            }
+            for (i, rim) in solid.rims.iter().enumerate() {
+                let n = self.poses[a].rot.tr_mul(n);
+                let sine = (n - rim.axis * n.dot(&rim.axis)).norm();
+                if sine > EXACTLY_FLAT {
+                    self.consider(self.touch(a, RIM | index(i), FACE | j), LOOSE, out);
+                }
+            }
+        }
+    }
+
+    /// Edges against edges, rounded or not.
+    pub(crate) fn lines(&self, scratch: &Scratch, out: &mut Vec<Touch>) {
+        let depth = self.depth();
+        for Moved { i, v: [p, u, s_a, t_a] } in &scratch.edges[0] {
+            let edge = &self.solids[0].edges[*i as usize];
+            for Moved { i: j, v: [q, w, s_b, t_b] } in &scratch.edges[1] {
+                let other = &self.solids[1].edges[*j as usize];
+                let c = u.cross(w);
+                let square = c.norm_squared();
+                if square < NEARLY_PARALLEL * NEARLY_PARALLEL {
+                    continue;
+                }
+                let d = q - p;
+                let round = edge.round + other.round;
+                let distance = c.dot(&d) / square.sqrt();
+                if distance.abs() - round > self.reach
+                    || distance.abs() - round < -depth && round > 0.0
+                    || round == 0.0 && distance.abs() > depth.max(self.reach)
+                {
+                    continue;
+                }
+                // How far the crossing may lie outside and still come in.
+                let slack = self.reach + OVER * self.scale();
+                let s = d.dot(&w.cross(&c)) / square;
+                let t = d.dot(&u.cross(&c)) / square;
+                if s < -slack || s > edge.length + slack || t < -slack || t > other.length + slack {
+                    continue;
+                }
+                let side = if round > 0.0 {
+                    // n·(p_a − p_b) = −side·distance must be positive.
+                    if distance > 0.0 { -1.0 } else { 1.0 }
+                } else {
+                    // By how much the normal +c or −c leaves the edges' own: m = −n on a, n on b.
+                    let [a, b] = [s_a.dot(&c), t_a.dot(&c)];
+                    let [e, f] = [s_b.dot(&c), t_b.dot(&c)];
+                    let plus = (-a).max(-b).max(e).max(f);
+                    let minus = a.max(b).max(-e).max(-f);
+                    if plus <= minus { 1.0 } else { -1.0 }
+                };
+                let mut touch = self.touch(0, EDGE | i, EDGE | j);
+                touch.side = side;
+                self.consider(touch, CROSSING, out);
+            }
+        }
+    }
+
+    /// Balls and the ends of capsules against corners, edges, rims and the sides of cones; corners against round sides.
+    pub(crate) fn points(&self, scratch: &Scratch, out: &mut Vec<Touch>) {
+        for a in 0..2 {
+            let (solid, other) = (self.solids[a], self.solids[1 - a]);
+            for Moved { i, v: [p] } in &scratch.corners[a] {
+                let corner = &solid.corners[*i as usize];
+                if corner.mark {
+                    continue;
+                }
+                let number = CORNER | i;
+                for Moved { i: j, v: [q, w, ..] } in &scratch.edges[1 - a] {
+                    let edge = &other.edges[*j as usize];
+                    let round = corner.round + edge.round;
+                    if round == 0.0 {
+                        continue;
+                    }
+                    let d = p - q;
+                    let along = w.dot(&d);
+                    if along < -self.reach || along > edge.length + self.reach {
+                        continue;
+                    }
+                    if (d - w * along).norm() - round <= self.reach {
+                        self.consider(self.touch(a, number, EDGE | j), LOOSE, out);
+                    }
+                }
+                for j in 0..other.cones.len() {
+                    self.consider(self.touch(a, number, CONE | index(j)), LOOSE, out);
+                }
+                if corner.round > 0.0 {
+                    for j in 0..other.rims.len() {
+                        self.consider(self.touch(a, number, RIM | index(j)), LOOSE, out);
+                    }
+                }
+                if a == 0 {
+                    for Moved { i: j, v: [q] } in &scratch.corners[1] {
+                        let corner_b = &other.corners[*j as usize];
+                        let round = corner.round + corner_b.round;
+                        if round > 0.0 && !corner_b.mark && (p - q).norm() - round <= self.reach {
+                            self.consider(self.touch(0, number, CORNER | j), LOOSE, out);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rims and sides of cones against edges, rims and sides of cones.
+    pub(crate) fn curves(&self, scratch: &Scratch, out: &mut Vec<Touch>) {
+        let round_ones = |k: usize| {
+            let solid = self.solids[k];
+            let rims = (0..solid.rims.len()).map(|i| RIM | index(i));
+            rims.chain((0..solid.cones.len()).map(|i| CONE | index(i)))
+        };
+        let edges = |k: usize| scratch.edges[k].iter().map(|edge| EDGE | edge.i);
+        for of_a in round_ones(0) {
+            for of_b in round_ones(1).chain(edges(1)) {
+                self.curve_pair(self.touch(0, of_a, of_b), out);
+            }
+        }
+        for of_a in edges(0) {
+            for of_b in round_ones(1) {
+                self.curve_pair(self.touch(0, of_a, of_b), out);
+            }
+        }
+    }
+
+    /// A pair with a rim or a cone's side: both ways in which they can come close.
+    fn curve_pair(&self, mut touch: Touch, out: &mut Vec<Touch>) {
+        let circle = touch.features.iter().position(|f| matches!(f, Feature::Circle { .. }));
+        let sharp = touch.round.iter().all(|r| *r == 0.0);
+        let Some(k) = circle else {
+            for (side, second) in [(1.0, 0), (-1.0, SECOND)] {
+                touch.side = side;
+                touch.key.features[1] = touch.key.features[1] & !SECOND | second;
+                self.consider(touch, CROSSING, out);
+            }
+            return;
+        };
+        let Feature::Circle { centre, axis, radius } = touch.features[k] else { return };
+        // Local minima of the distance around the circle.
+        let (x, y) = perpendicular_frame(&axis);
+        let other = touch.features[1 - k].moved(self.poses[1 - k]);
+        let round = touch.round[1 - k];
+        let mut distances = [0.0; N];
+        let direction = |i: usize| {
+            let (sin, cos) = (i as f64 * std::f64::consts::TAU / N as f64).sin_cos();
+            x * cos + y * sin
+        };
+        for (i, distance) in distances.iter_mut().enumerate() {
+            let p = self.poses[k].point(&(centre + direction(i) * radius));
+            let place = crate::touch::place(&Feature::Point(p), &other, [0.0, round], 1.0, &x);
+            *distance = place.gap;
+        }
+        let step = radius * std::f64::consts::TAU / N as f64;
+        let mut count = 0;
+        for i in 0..N {
+            let (before, after) = (distances[(i + N - 1) % N], distances[(i + 1) % N]);
+            if distances[i] > before || distances[i] >= after || distances[i] > self.reach + step {
+                continue;
+            }
+            touch.near = direction(i);
+            touch.key.features[1] =
+                touch.key.features[1] & !SECOND | if count == 0 { 0 } else { SECOND };
+            count += 1;
+            if matches!(other, Feature::Cone { .. }) || !sharp {
+                self.consider(touch, CROSSING, out);
+                continue;
+            }
+            // The sign that lets both normals point out.
+            let worst = |side: f64| {
+                let touch = Touch { side, ..touch };
+                let place = touch.place(self.poses[0], self.poses[1]);
+                self.beyond(&touch, &place, self.poses).1.into_iter().fold(0.0, f64::max)
+            };
+            touch.side = if worst(1.0) <= worst(-1.0) { 1.0 } else { -1.0 };
+            self.consider(touch, CROSSING, out);
+        }
+    }
+}
+
+/// Directions around a rim in which a place that comes close is looked for.
+const N: usize = 24;
+/// Edges that make a smaller angle meet by their corners.
+const NEARLY_PARALLEL: f64 = 1e-3;
+const _: () = assert!(PARALLEL < NEARLY_PARALLEL);

@@ -1,0 +1,240 @@
+//! Contact: cases with answers in closed form.
+
+mod common;
+
+use common::{settings, toml};
+use gelenk_impulse::Simulation;
+use gelenk_model::math::Vec3;
+use gelenk_model::{Event, Model, RunSettings};
+
+const G: f64 = 9.81;
+
+/// A floor at z = 0 and what `bodies` says; both of the material `m` with the given values.
+fn on_floor(gravity: [f64; 3], material: &str, bodies: &str) -> Model {
+    toml(&format!(
+        r#"
+[model]
+name = "contact"
+gravity = [{:?}, {:?}, {:?}]
+
+[[material]]
+name = "m"
+{material}
+
+[[body]]
+name = "floor"
+fixed = true
+material = "m"
+shape = {{ plane = {{}} }}
+
+{bodies}
+"#,
+        gravity[0], gravity[1], gravity[2]
+    ))
+}
+
+fn down() -> [f64; 3] {
+    [0.0, 0.0, -G]
+}
+
+/// Gravity as on a slope of angle θ that falls towards x.
+fn slope(theta: f64) -> [f64; 3] {
+    [G * theta.sin(), 0.0, -G * theta.cos()]
+}
+
+fn ball(position: [f64; 3], velocity: [f64; 3]) -> String {
+    format!(
+        r#"
+[[body]]
+name = "ball"
+mass = 2
+position = {position:?}
+velocity = {velocity:?}
+material = "m"
+shape = {{ sphere = {{ radius = 0.1 }} }}
+"#
+    )
+}
+
+fn cuboid(name: &str, position: [f64; 3], velocity: [f64; 3]) -> String {
+    format!(
+        r#"
+[[body]]
+name = "{name}"
+mass = 2
+position = {position:?}
+velocity = {velocity:?}
+material = "m"
+shape = {{ box = {{ size = [0.4, 0.3, 0.2] }} }}
+"#
+    )
+}
+
+fn run(model: &Model, settings: &RunSettings, duration: f64) -> (Simulation<'static>, Vec<Event>) {
+    let model: &'static Model = Box::leak(Box::new(model.clone()));
+    let mut simulation = Simulation::new(model, settings).unwrap();
+    let steps = (duration / settings.step).round() as u64;
+    for _ in 0..steps {
+        simulation.step().unwrap();
+    }
+    let events = simulation.take_events();
+    (simulation, events)
+}
+
+fn both_solvers(step: f64, tolerance: f64) -> [RunSettings; 2] {
+    ["direct", "iterative"]
+        .map(|solver| RunSettings { solver: solver.to_owned(), ..settings(step, tolerance) })
+}
+
+/// A ball that falls from z₀ hits at √(2 z₀/g), then after 2 ε v/g, 2 ε² v/g, …
+#[test]
+fn a_ball_bounces_at_the_right_times() {
+    let (height, e) = (0.8, 0.7);
+    let model = on_floor(down(), "restitution = 0.7", &ball([0.0, 0.0, 0.1 + height], [0.0; 3]));
+    for settings in both_solvers(0.01, 1e-10) {
+        let (_, events) = run(&model, &settings, 2.2);
+        let v = (2.0 * G * height).sqrt();
+        let (mut t, mut rebound) = (v / G, e * v);
+        let impacts = events.iter().filter(|event| event.kind == "impact");
+        for (k, event) in impacts.take(8).enumerate() {
+            assert!((event.time - t).abs() < 1e-9, "{k}: {} {t}", event.time);
+            t += 2.0 * rebound / G;
+            rebound *= e;
+        }
+        assert!(events.iter().filter(|event| event.kind == "impact").count() >= 8);
+    }
+}
+
+/// A ball comes to rest after infinitely many bounces in finite time, and stays.
+#[test]
+fn a_ball_comes_to_rest() {
+    let model = on_floor(down(), "restitution = 0.5", &ball([0.0, 0.0, 0.4], [0.0; 3]));
+    for settings in both_solvers(0.01, 1e-10) {
+        let (simulation, events) = run(&model, &settings, 3.0);
+        assert!(events.len() < 30, "{}", events.len());
+        let z = simulation.state().s[2].z;
+        assert!((z - 0.1).abs() < 1e-9, "{z}");
+        assert!(simulation.state().s_dot[2].norm() < 1e-9);
+    }
+}
+
+/// On a slope steeper than the friction angle a box slides s = ½ g (sin θ − μ cos θ) t².
+#[test]
+fn a_box_slides_down_a_slope() {
+    let (theta, mu) = (0.6_f64, 0.4);
+    let model = on_floor(slope(theta), "friction = 0.4", &cuboid("box", [0.0, 0.0, 0.1], [0.0; 3]));
+    for settings in both_solvers(0.001, 1e-9) {
+        let (simulation, _) = run(&model, &settings, 1.0);
+        let way = 0.5 * G * (theta.sin() - mu * theta.cos());
+        let x = simulation.state().s[2].x;
+        assert!((x / way - 1.0).abs() < 1e-6, "{x} {way}");
+        assert!((simulation.state().s[2].z - 0.1).abs() < 1e-9);
+    }
+}
+
+/// A box thrown on level ground comes to rest after v²/(2 μ g).
+#[test]
+fn a_box_slides_to_rest() {
+    let (v, mu) = (3.0, 0.3);
+    let model =
+        on_floor(down(), "friction = 0.3", &cuboid("box", [0.0, 0.0, 0.1], [v, 0.0, 0.0]));
+    for settings in both_solvers(0.001, 1e-9) {
+        let (simulation, _) = run(&model, &settings, 2.0);
+        let way = v * v / (2.0 * mu * G);
+        let x = simulation.state().s[2].x;
+        assert!((x / way - 1.0).abs() < 1e-6, "{x} {way}");
+        assert!(simulation.state().s_dot[2].norm() < 1e-9);
+    }
+}
+
+/// Below the friction angle a box stays where it is.
+#[test]
+fn a_box_stays_on_a_slope() {
+    let model = on_floor(slope(0.35), "friction = 0.4", &cuboid("box", [0.0, 0.0, 0.1], [0.0; 3]));
+    for settings in both_solvers(0.01, 1e-9) {
+        let (simulation, _) = run(&model, &settings, 100.0);
+        let away = (simulation.state().s[2] - Vec3::new(0.0, 0.0, 0.1)).norm();
+        assert!(away < 1e-9, "{away:e}");
+    }
+}
+
+/// A ball thrown without spin slips until t = 2 v₀/(7 μ g) and then rolls with 5/7 v₀.
+#[test]
+fn a_ball_slips_then_rolls() {
+    let (v, mu) = (2.0, 0.25);
+    let model =
+        on_floor(down(), "friction = 0.25", &ball([0.0, 0.0, 0.1], [v, 0.0, 0.0]));
+    for settings in both_solvers(0.001, 1e-9) {
+        let roll = 2.0 * v / (7.0 * mu * G);
+        let (simulation, _) = run(&model, &settings, (roll * 1000.0).floor() / 1000.0);
+        let state = simulation.state();
+        let slip = state.s_dot[2].x - 0.1 * state.omega[2].y;
+        let left = 3.5 * mu * G * (roll - state.t);
+        assert!((slip - left).abs() < 1e-8, "{slip} {left}");
+        let (simulation, _) = run(&model, &settings, 2.0);
+        let state = simulation.state();
+        assert!((state.s_dot[2].x / (v * 5.0 / 7.0) - 1.0).abs() < 1e-6, "{}", state.s_dot[2].x);
+        let slip = state.s_dot[2].x - 0.1 * state.omega[2].y;
+        assert!(slip.abs() < 1e-8, "{slip}");
+    }
+}
+
+/// Five balls in a row: the last one leaves with the speed of the first.
+#[test]
+fn newtons_cradle() {
+    let mut bodies = String::new();
+    for i in 0..5 {
+        let (x, v) = if i == 0 { (-0.3, 1.5) } else { (0.2 * f64::from(i - 1), 0.0) };
+        bodies += &ball([x, 0.0, 5.0], [v, 0.0, 0.0]).replace("\"ball\"", &format!("\"ball{i}\""));
+    }
+    let model = on_floor([0.0; 3], "restitution = 1\nfriction = 0", &bodies);
+    for settings in both_solvers(0.01, 1e-10) {
+        let (simulation, _) = run(&model, &settings, 0.5);
+        let state = simulation.state();
+        for i in 0..4 {
+            assert!(state.s_dot[2 + i].norm() < 1e-9, "{i}: {}", state.s_dot[2 + i]);
+        }
+        assert!((state.s_dot[6].x - 1.5).abs() < 1e-9, "{}", state.s_dot[6]);
+    }
+}
+
+/// Two bodies that collide off centre keep momentum, angular momentum and, with ε = 1 and no friction, energy.
+#[test]
+fn an_elastic_collision_keeps_everything() {
+    let bodies = ball([0.0, 0.0, 5.0], [2.0, 0.0, 0.0])
+        + &ball([0.5, 0.08, 5.05], [-1.0, 0.3, 0.0])
+            .replace("\"ball\"", "\"other\"")
+            .replace("mass = 2", "mass = 5");
+    let model = on_floor([0.0; 3], "restitution = 1\nfriction = 0", &bodies);
+    for settings in both_solvers(0.01, 1e-10) {
+        let start = model.start.clone();
+        let (simulation, events) = run(&model, &settings, 0.5);
+        assert_eq!(events.len(), 1);
+        let state = simulation.state();
+        let momentum = |s: &gelenk_model::State| s.s_dot[2] * 2.0 + s.s_dot[3] * 5.0;
+        assert!((momentum(state) - momentum(&start)).norm() < 1e-10);
+        let energy = model.kinetic_energy(state) - model.kinetic_energy(&start);
+        assert!(energy.abs() < 1e-10, "{energy:e}");
+        assert!(state.omega[2].norm() < 1e-12);
+    }
+}
+
+/// Ten boxes on one another stand still.
+#[test]
+fn a_stack_stands() {
+    let mut bodies = String::new();
+    for i in 0..10 {
+        let z = 0.1 + 0.2 * f64::from(i);
+        bodies += &cuboid(&format!("box{i}"), [0.0, 0.0, z], [0.0; 3]);
+    }
+    let model = on_floor(down(), "friction = 0.5", &bodies);
+    for settings in both_solvers(0.01, 1e-9) {
+        let (simulation, _) = run(&model, &settings, 60.0);
+        let state = simulation.state();
+        for i in 0..10 {
+            let away = (state.s[2 + i] - model.start.s[2 + i]).norm();
+            assert!(away < 1e-6, "{i}: {away:e}");
+        }
+    }
+}
+
