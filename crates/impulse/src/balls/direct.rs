@@ -147,13 +147,16 @@ impl Balls {
             }
         }
         let rate = -1.0 / look.h;
+        let bounded = allowed.is_finite();
         let mut worst = Worst::default();
         for (joint, x) in joints.iter_mut().zip(x.iter_mut()) {
             joint.gap_squared = x.norm_squared();
             let tolerance = joint.tolerance.unwrap_or(tolerance).max(floor);
             worst.see(joint.gap_squared / (tolerance * tolerance), joint.block);
             *x = (*x - joint.target) * rate;
-            worst.work += joint.p.dot(x).abs();
+            if bounded {
+                worst.work += joint.p.dot(x).abs();
+            }
         }
         Worst { ratio: worst.ratio.sqrt(), work: worst.work / allowed, ..worst }
     }
