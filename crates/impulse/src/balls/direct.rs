@@ -110,7 +110,7 @@ impl Balls {
         for joint in &mut self.joints {
             joint.p = Vec3::zeros();
         }
-        let found = newton(self, true, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+        let found = newton(self, false, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
         self.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,

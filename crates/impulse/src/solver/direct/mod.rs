@@ -104,7 +104,7 @@ impl Solver for Direct {
         }
         scratch.prepare_rows(model, at.t, at.coordinates);
         let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-        let found = newton(scratch, true, see, |scratch| solve_and_apply(scratch, true));
+        let found = newton(scratch, false, see, |scratch| solve_and_apply(scratch, true));
         share::share(scratch, true);
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
