@@ -263,8 +263,7 @@ impl Parts<'_> {
         let bodies = &scratch.bodies;
         let turning = 2.0 * kinetic / (bodies.total_mass * bodies.link_length);
         let explained = KICK_SHARE * self.energy_of_a_fall(scratch, self.h, turning);
-        // A NaN kicks.
-        !(kick <= KICK_PART * kinetic + explained)
+        kick > KICK_PART * kinetic + explained || kick.is_nan()
     }
 
     fn add(&mut self, report: &StepReport, scratch: &Scratch) {
