@@ -1,7 +1,7 @@
 //! Derives a model of the gallery or a file and prints its equations: `cargo run --example derive -- double-pendulum`.
 
-use gelenk_lagrange::{Options, from_model};
 use gelenk_lagrange::write::{Style, write};
+use gelenk_lagrange::{Options, from_model};
 use gelenk_model::{LoadOptions, load_path, load_text};
 
 #[expect(clippy::print_stdout, reason = "an example")]
@@ -24,24 +24,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let text = |e| write(equations.pool(), e, Style::Text);
     if closed.operations < 3000 {
-    for (i, row) in closed.g.iter().enumerate() {
-        for (j, e) in row.iter().enumerate().skip(i) {
-            if text(*e) != "0" { println!("g_{i}{j} = {}", text(*e)); }
-        }
-    }
-    for (r, m) in closed.gamma.iter().enumerate() {
-        for (i, row) in m.iter().enumerate() {
+        for (i, row) in closed.g.iter().enumerate() {
             for (j, e) in row.iter().enumerate().skip(i) {
-                if text(*e) != "0" { println!("G_{}{i}{j} = {}", r + 1, text(*e)); }
+                if text(*e) != "0" {
+                    println!("g_{i}{j} = {}", text(*e));
+                }
             }
         }
-    }
-    for (i, e) in closed.q.iter().enumerate() {
-        println!("Q_{} = {}", i + 1, text(*e));
-    }
-    for (n, c) in &closed.closures { println!("0 = {}   ({n})", text(*c)); }
-    println!("U = {}", text(closed.potential));
-    println!("D = {}", text(closed.dissipation));
+        for (r, m) in closed.gamma.iter().enumerate() {
+            for (i, row) in m.iter().enumerate() {
+                for (j, e) in row.iter().enumerate().skip(i) {
+                    if text(*e) != "0" {
+                        println!("G_{}{i}{j} = {}", r + 1, text(*e));
+                    }
+                }
+            }
+        }
+        for (i, e) in closed.q.iter().enumerate() {
+            println!("Q_{} = {}", i + 1, text(*e));
+        }
+        for (n, c) in &closed.closures {
+            println!("0 = {}   ({n})", text(*c));
+        }
+        println!("U = {}", text(closed.potential));
+        println!("D = {}", text(closed.dissipation));
     }
     println!("{} operations", closed.operations);
     Ok(())

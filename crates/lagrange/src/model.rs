@@ -14,8 +14,8 @@ use crate::kinematics::Kinematics;
 use crate::ring::Ring;
 use crate::state::Reader;
 use crate::system::{
-    AlongKind, Axes, Closure, Coordinate, DeriveError, Law, Link, LinkPoint, Load, MatExpr, Measure,
-    Motion, Node, Parameter, Row, System, VecExpr,
+    AlongKind, Axes, Closure, Coordinate, DeriveError, Law, Link, LinkPoint, Load, MatExpr,
+    Measure, Motion, Node, Parameter, Row, System, VecExpr,
 };
 use crate::tree::{Carrier, plan};
 
@@ -77,10 +77,8 @@ fn unsupported<T>(element: String, reason: impl Into<String>) -> Result<T, Deriv
 impl<'a> Build<'a> {
     fn new(loaded: &'a Loaded) -> Self {
         let model = &loaded.model;
-        let world =
-            Seat { node: 0, align: None, origin: [Expr::ZERO; 3], pointlike: false };
-        let seats =
-            model.bodies.iter().map(|b| b.fixed.then(|| world.clone())).collect::<Vec<_>>();
+        let world = Seat { node: 0, align: None, origin: [Expr::ZERO; 3], pointlike: false };
+        let seats = model.bodies.iter().map(|b| b.fixed.then(|| world.clone())).collect::<Vec<_>>();
         let root = Node {
             parent: 0,
             offset: [Expr::ZERO; 3],
@@ -230,9 +228,8 @@ impl<'a> Build<'a> {
     /// A new coordinate with names that no parameter has.
     fn coordinate(&mut self, measure: Measure, meaning: String, singular: Option<String>) -> usize {
         let n = self.system.coordinates.len();
-        let taken = |pool: &Pool, prefix: &str| {
-            pool.find_symbol(&format!("{prefix}{}", n + 1)).is_some()
-        };
+        let taken =
+            |pool: &Pool, prefix: &str| pool.find_symbol(&format!("{prefix}{}", n + 1)).is_some();
         let prefix = ["q", "qq", "coordinate_"]
             .into_iter()
             .find(|p| !taken(&self.system.pool, p))
@@ -250,7 +247,14 @@ impl<'a> Build<'a> {
         n
     }
 
-    fn node(&mut self, parent: usize, offset: VecExpr, motion: Motion, value: Expr, coordinate: Option<usize>) -> usize {
+    fn node(
+        &mut self,
+        parent: usize,
+        offset: VecExpr,
+        motion: Motion,
+        value: Expr,
+        coordinate: Option<usize>,
+    ) -> usize {
         self.system.nodes.push(Node { parent, offset, motion, value, coordinate });
         self.system.nodes.len() - 1
     }
@@ -285,23 +289,19 @@ impl<'a> Build<'a> {
         let center = [0, 1, 2].map(|i| pool.add(&[placement.position[i], turned[i]]));
         let center = if is_point { [zero; 3] } else { self.local(seat, &center) };
         let tensor = tensor.map(|e| self.tidy(e));
-        let inertia = if is_point {
-            [[zero; 3]; 3]
-        } else {
-            self.inertia(&placement, seat, &tensor)
-        };
+        let inertia =
+            if is_point { [[zero; 3]; 3] } else { self.inertia(&placement, seat, &tensor) };
         let mass = self.tidy(mass);
         // Node axes → drawing → file frame → principal frame.
         let to_mat = |m: Option<MatExpr>, build: &Self| {
             m.map_or_else(Mat3::identity, |m| Mat3::from_fn(|i, j| build.number(m[i][j])))
         };
         let definitions = self.definitions.clone();
-        let rotation = placement.rotation.map(|m| {
-            m.map(|row| row.map(|e| self.system.pool.substitute(e, &definitions)))
-        });
+        let rotation = placement
+            .rotation
+            .map(|m| m.map(|row| row.map(|e| self.system.pool.substitute(e, &definitions))));
         let file = self.loaded.model.bodies[body].frame_rot.to_rotation_matrix().into_inner();
-        let principal =
-            to_mat(seat.align, self) * to_mat(rotation, self) * file.transpose();
+        let principal = to_mat(seat.align, self) * to_mat(rotation, self) * file.transpose();
         let moments = self.loaded.model.bodies[body].inertia;
         let thin = (0..3).find(|i| moments[*i] == 0.0 && !is_point).map(|i| Vec3::ith(i, 1.0));
         self.system.links.push(Link {
@@ -330,13 +330,13 @@ impl<'a> Build<'a> {
         let rotation = placement.rotation.map(|m| m.map(|row| self.tidy_vec(&row)));
         let own_axes = seat.align.is_some() && seat.align == rotation.map(transpose);
         let round = xy == zero && xz == zero && yz == zero && xx == yy;
-        if own_axes || (seat.align.is_none() && placement.rotation.is_none()) || (round && xx == zz) {
+        if own_axes || (seat.align.is_none() && placement.rotation.is_none()) || (round && xx == zz)
+        {
             return file;
         }
         if round {
             // A E + (C − A) n nᵀ with n along z of the file frame.
-            let along =
-                placement.along.or_else(|| rotation.map(|r| [r[0][2], r[1][2], r[2][2]]));
+            let along = placement.along.or_else(|| rotation.map(|r| [r[0][2], r[1][2], r[2][2]]));
             let along = along.unwrap_or([zero, zero, Expr::ONE]);
             let along = self.tidy_vec(&along);
             let along = self.aligned(seat, &along);
@@ -405,14 +405,12 @@ impl<'a> Build<'a> {
             let mut direction = [Expr::ZERO; 3];
             direction[i] = Expr::ONE;
             let symbol = self.system.coordinates[k].symbol;
-            parent =
-                self.node(parent, [Expr::ZERO; 3], Motion::Slide(direction), symbol, Some(k));
+            parent = self.node(parent, [Expr::ZERO; 3], Motion::Slide(direction), symbol, Some(k));
             numbers.push(k);
         }
-        self.system.readers.push(Reader::Position {
-            coordinates: [numbers[0], numbers[1], numbers[2]],
-            body,
-        });
+        self.system
+            .readers
+            .push(Reader::Position { coordinates: [numbers[0], numbers[1], numbers[2]], body });
         if is_point {
             return Seat { node: parent, align: above.align, origin, pointlike: false };
         }
@@ -453,8 +451,8 @@ impl<'a> Build<'a> {
         let mut node = parent;
         let mut axes = [Vec3::zeros(); 3];
         for (i, direction) in [u, w].into_iter().enumerate() {
-            let singular =
-                (i == 1).then(|| "two turns across the rod: singular where the second is ±π/2".to_owned());
+            let singular = (i == 1)
+                .then(|| "two turns across the rod: singular where the second is ±π/2".to_owned());
             let meaning = format!("{element}, turn {} across the rod", i + 1);
             let k = self.coordinate(Measure::Angle, meaning, singular);
             let symbol = self.system.coordinates[k].symbol;
@@ -490,8 +488,10 @@ impl<'a> Build<'a> {
                 let last = if spin.norm() > 1e-9 { spin.iamax() } else { 2 };
                 let order = [(last + 1) % 3, (last + 2) % 3, last];
                 let letters = order.map(|a| ["x", "y", "z"][a]);
-                let singular =
-                    format!("Cardan angles {}: singular where the second is ±π/2", letters.join(", "));
+                let singular = format!(
+                    "Cardan angles {}: singular where the second is ±π/2",
+                    letters.join(", ")
+                );
                 (order, letters.map(|l| format!("turn about {l}")), singular, seat.align)
             }
         };
@@ -514,9 +514,10 @@ impl<'a> Build<'a> {
     /// The file axes of a round body with a tilted axle under vertical gravity, for which Euler's angles are best.
     fn euler_align(&mut self, body: usize, seat: &Seat) -> Option<Option<MatExpr>> {
         let model = &self.loaded.model;
-        let turned = self.system.path(seat.node).into_iter().any(|i| {
-            matches!(self.system.nodes[i].motion, Motion::Turn(_) | Motion::Screw(..))
-        });
+        let turned =
+            self.system.path(seat.node).into_iter().any(|i| {
+                matches!(self.system.nodes[i].motion, Motion::Turn(_) | Motion::Screw(..))
+            });
         let placement = self.loaded.description.bodies[body].clone();
         let about = model.bodies[body].symbolic.as_ref()?;
         let [xx, yy, zz, xy, xz, yz] = about.inertia;
@@ -534,7 +535,12 @@ impl<'a> Build<'a> {
     }
 
     /// The value of a joint coordinate: a new q, or the motion that prescribes it.
-    fn joint_value(&mut self, joint: usize, which: usize, measure: Measure) -> (Expr, Option<usize>) {
+    fn joint_value(
+        &mut self,
+        joint: usize,
+        which: usize,
+        measure: Measure,
+    ) -> (Expr, Option<usize>) {
         if let Some(&target) = self.prescribed.get(&(joint, which)) {
             return (self.tidy(target), None);
         }
@@ -543,7 +549,11 @@ impl<'a> Build<'a> {
         let word = names.get(which).map_or("coordinate", |c| c.name);
         let meaning = format!("joint `{}`, {word}", about.name);
         let k = self.coordinate(measure, meaning, None);
-        self.system.readers.push(Reader::Joint { coordinate: k, joint: JointId(u32::try_from(joint).unwrap_or(0)), which });
+        self.system.readers.push(Reader::Joint {
+            coordinate: k,
+            joint: JointId(u32::try_from(joint).unwrap_or(0)),
+            which,
+        });
         (self.system.coordinates[k].symbol, Some(k))
     }
 
@@ -563,9 +573,22 @@ impl<'a> Build<'a> {
         let child_is_point = self.loaded.model.bodies[body].kind == BodyKind::Point;
         let points = geometry.world_points.map(|p| self.tidy_vec(&p));
         let gap = self.number_vec(&points[1]) - self.number_vec(&points[0]);
-        let glides = matches!(kind, "distance" | "rail" | "plane-point" | "curve" | "translation" | "slider" | "cylindrical" | "planar");
+        let glides = matches!(
+            kind,
+            "distance"
+                | "rail"
+                | "plane-point"
+                | "curve"
+                | "translation"
+                | "slider"
+                | "cylindrical"
+                | "planar"
+        );
         if gap.norm() > 1e-6 && !glides {
-            return unsupported(element, "it is open as drawn; draw the bodies where the joint is closed");
+            return unsupported(
+                element,
+                "it is open as drawn; draw the bodies where the joint is closed",
+            );
         }
         let (near, far) = (points[side], points[1 - side]);
         let axes = geometry.world_axes;
@@ -593,7 +616,8 @@ impl<'a> Build<'a> {
             let gap = [0, 1, 2].map(|i| build.system.pool.sub(points[1][i], points[0][i]));
             let gap = build.tidy_vec(&gap);
             let gap = build.aligned(above, &gap);
-            let d = crate::algebra::dot(&mut InPool { pool: &mut build.system.pool }, &gap, direction);
+            let d =
+                crate::algebra::dot(&mut InPool { pool: &mut build.system.pool }, &gap, direction);
             build.tidy(d)
         };
         let mut extra_turns = false;
@@ -666,7 +690,12 @@ impl<'a> Build<'a> {
                     } else {
                         let meaning = format!("{element}, {} in the plane", ["x", "y"][i]);
                         let k = self.coordinate(Measure::Length, meaning, None);
-                        let reader = Reader::Glide { coordinate: k, ends: self.principal_ends(joint), direction: [x, y][i], seat: above.node };
+                        let reader = Reader::Glide {
+                            coordinate: k,
+                            ends: self.principal_ends(joint),
+                            direction: [x, y][i],
+                            seat: above.node,
+                        };
                         self.system.readers.push(reader);
                         (self.system.coordinates[k].symbol, Some(k))
                     };
@@ -714,14 +743,19 @@ impl<'a> Build<'a> {
                 extra_turns = !child_is_point;
             }
             "distance" => return self.thread(body, joint, above, offset, far, &geometry),
-            _ => return unsupported(element, format!("a joint of type `{kind}` has no closed form")),
+            _ => {
+                return unsupported(element, format!("a joint of type `{kind}` has no closed form"));
+            }
         }
         self.joint_values[joint] = values;
         if reversed {
             steps.reverse();
             for (motion, value, _) in &mut steps {
                 if let Motion::Path(_) = motion {
-                    return unsupported(element, "the curve must belong to the body nearer to the world");
+                    return unsupported(
+                        element,
+                        "the curve must belong to the body nearer to the world",
+                    );
                 }
                 *value = self.system.pool.neg(*value);
             }
@@ -759,7 +793,13 @@ impl<'a> Build<'a> {
         }
         // u = (h − n (n·h))/|…|, w = n × u, with the helper that the numbers chose.
         let (a, b, c) = (value.x.abs(), value.y.abs(), value.z.abs());
-        let helper = if c >= a && c >= b { 0 } else if a >= b { 1 } else { 2 };
+        let helper = if c >= a && c >= b {
+            0
+        } else if a >= b {
+            1
+        } else {
+            2
+        };
         let n = self.tidy_vec(n);
         let n = self.unit(&n);
         let pool = &mut self.system.pool;
@@ -801,10 +841,18 @@ impl<'a> Build<'a> {
             (axes, ["azimuth", "angle from the vertical"], "singular where the thread is vertical")
         } else if r.y.abs() < 0.8 * r.norm() {
             let axes = [[o, minus, o], [one, o, o]];
-            (axes, ["swing in the x-z plane", "swing out of it"], "singular where the thread lies along y")
+            (
+                axes,
+                ["swing in the x-z plane", "swing out of it"],
+                "singular where the thread lies along y",
+            )
         } else {
             let axes = [[one, o, o], [o, one, o]];
-            (axes, ["swing in the y-z plane", "swing out of it"], "singular where the thread lies along x")
+            (
+                axes,
+                ["swing in the y-z plane", "swing out of it"],
+                "singular where the thread lies along x",
+            )
         };
         let mut node = above.node;
         let mut numbers = [0; 2];
@@ -822,7 +870,13 @@ impl<'a> Build<'a> {
         let axes = axes.map(|a| self.number_vec(&a));
         let ends = self.principal_ends(joint);
         let reversed = model.joints[joint].bodies[0].index() == body;
-        self.system.readers.push(Reader::Thread { coordinates: numbers, axes, ends, reversed, parent: above.node });
+        self.system.readers.push(Reader::Thread {
+            coordinates: numbers,
+            axes,
+            ends,
+            reversed,
+            parent: above.node,
+        });
         let is_point = model.bodies[body].kind == BodyKind::Point;
         let mut seat = Seat { node, align: above.align, origin: far, pointlike: is_point };
         if !is_point {
@@ -834,7 +888,8 @@ impl<'a> Build<'a> {
 
     /// Gears, and motions that no tree joint could take up.
     fn ties(&mut self) -> Result<(), DeriveError> {
-        let mut names = self.loaded.model.rows.iter().filter(|row| matches!(row.kind, RowKind::Tie(_)));
+        let mut names =
+            self.loaded.model.rows.iter().filter(|row| matches!(row.kind, RowKind::Tie(_)));
         for tie in &self.loaded.description.ties {
             let name = names.next().map_or_else(String::new, |row| row.name.clone());
             let mut sum = Vec::new();
@@ -942,10 +997,30 @@ impl<'a> Build<'a> {
                 let f = self.system.pool.substitute(f, &self.definitions);
                 rows.push(Row::Surface { ends: [origin, ends[1].clone()], axes, x, f });
             }
-            "rope" => return unsupported(element, "a rope is slack or taut and has no one equation of motion; use `distance` for a taut one"),
-            "screw" => return unsupported(element, "a screw that closes a loop counts turns; let it carry the tree"),
-            "curve" => return unsupported(element, "a curve that closes a loop is not derived; hang its body on the curve alone"),
-            _ => return unsupported(element, format!("a joint of type `{kind}` cannot close a loop here")),
+            "rope" => {
+                return unsupported(
+                    element,
+                    "a rope is slack or taut and has no one equation of motion; use `distance` for a taut one",
+                );
+            }
+            "screw" => {
+                return unsupported(
+                    element,
+                    "a screw that closes a loop counts turns; let it carry the tree",
+                );
+            }
+            "curve" => {
+                return unsupported(
+                    element,
+                    "a curve that closes a loop is not derived; hang its body on the curve alone",
+                );
+            }
+            _ => {
+                return unsupported(
+                    element,
+                    format!("a joint of type `{kind}` cannot close a loop here"),
+                );
+            }
         }
         self.system.closures.push(Closure { name: element, rows });
         Ok(())
@@ -1035,11 +1110,15 @@ impl<'a> Build<'a> {
         let file = [0, 1, 2].map(|i| {
             let whole = file[i].round();
             #[expect(clippy::cast_possible_truncation, reason = "small")]
-            if (file[i] - whole).abs() < 1e-15 { algebra.pool.num(whole as i64) } else { algebra.pool.float(file[i]) }
+            if (file[i] - whole).abs() < 1e-15 {
+                algebra.pool.num(whole as i64)
+            } else {
+                algebra.pool.float(file[i])
+            }
         });
-        let rotation = placement.rotation.map(|r| {
-            r.map(|row| row.map(|e| algebra.pool.substitute(e, &self.definitions)))
-        });
+        let rotation = placement
+            .rotation
+            .map(|r| r.map(|row| row.map(|e| algebra.pool.substitute(e, &self.definitions))));
         let drawn = turn(algebra, &rotation, &file);
         if !vector.is_point {
             let local = turn(algebra, &seat.align, &drawn);
@@ -1113,14 +1192,15 @@ impl<'a> Build<'a> {
             .map(|((body, _), drawn)| self.link_point(*body, drawn))
             .collect();
         let pair = |points: &[LinkPoint]| [points[0].clone(), points[1].clone()];
-        let along = |build: &Self, axis: &gelenk_model::force::JointAxis| {
-            match build.joint_values[axis.joint.index()].get(axis.which) {
-                Some(&q) => Ok(q),
-                None => unsupported(
-                    format!("force `{name}`"),
-                    "it acts along a joint that closes a loop; the engine has no coordinate for it",
-                ),
-            }
+        let along = |build: &Self, axis: &gelenk_model::force::JointAxis| match build.joint_values
+            [axis.joint.index()]
+        .get(axis.which)
+        {
+            Some(&q) => Ok(q),
+            None => unsupported(
+                format!("force `{name}`"),
+                "it acts along a joint that closes a loop; the engine has no coordinate for it",
+            ),
         };
         Ok(match kind {
             ForceKind::Spring(_) => Law::Spring {
@@ -1175,8 +1255,7 @@ impl<'a> Build<'a> {
                     ModelAxes::Body => {
                         let body = law.point.body;
                         let rotation = self.loaded.description.bodies[body.index()].rotation;
-                        let rotation =
-                            rotation.map(|r| r.map(|row| self.tidy_vec(&row)));
+                        let rotation = rotation.map(|r| r.map(|row| self.tidy_vec(&row)));
                         let seat = self.seat(body);
                         let mut algebra = InPool { pool: &mut self.system.pool };
                         let [f, t] = [force, torque].map(|v| {

@@ -6,7 +6,9 @@
 
 use gelenk_expr::{CompileError, Expr, Pool, Tape};
 
-use crate::algebra::{Algebra, InPool, M, V, add_vec, cross, dot, scale_vec, sub_vec, turn, turn_back};
+use crate::algebra::{
+    Algebra, InPool, M, V, add_vec, cross, dot, scale_vec, sub_vec, turn, turn_back,
+};
 use crate::forces::generalized;
 use crate::kinematics::Kinematics;
 use crate::loops::row_value;
@@ -192,8 +194,11 @@ pub(crate) fn recursive(
     let mut alpha = vec![zero; count];
     let mut acc = vec![up; count];
     let rates: Vec<(Expr, Expr)> = system.coordinates.iter().map(|c| (c.symbol, c.rate)).collect();
-    let drift: Vec<(Expr, Expr)> =
-        rates.iter().copied().chain(system.coordinates.iter().map(|c| (c.rate, Expr::ZERO))).collect();
+    let drift: Vec<(Expr, Expr)> = rates
+        .iter()
+        .copied()
+        .chain(system.coordinates.iter().map(|c| (c.rate, Expr::ZERO)))
+        .collect();
     for i in 1..count {
         let node = &system.nodes[i];
         let (r, d) = kinematics.relative[i].clone();

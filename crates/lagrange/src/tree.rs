@@ -81,9 +81,7 @@ pub(crate) fn plan(loaded: &Loaded) -> Plan {
     let mut placed: Vec<bool> = model.bodies.iter().map(|b| b.fixed).collect();
     let mut used = vec![false; model.joints.len()];
     let mut bodies: Vec<(usize, usize, Carrier)> = Vec::new();
-    let weight = |joint: usize| {
-        freedoms(loaded, joint).map(|f| 2 * f + usize::from(!acted[joint]))
-    };
+    let weight = |joint: usize| freedoms(loaded, joint).map(|f| 2 * f + usize::from(!acted[joint]));
     loop {
         // The cheapest joint from what stands to what does not.
         let mut best: Option<(usize, usize, bool)> = None;
