@@ -128,6 +128,7 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     settings.flight = args.flight.unwrap_or(settings.flight);
     settings.velocity_correction &= !args.no_velocity_correction;
     settings.contact = args.contact.clone().unwrap_or(settings.contact);
+    settings.gentle |= args.gentle;
     settings
 }
 

@@ -64,6 +64,14 @@ pub enum StepError {
         /// Time at the end of the step, s.
         t: f64,
     },
+    /// Joints kick: their impulses hold more energy than the bodies' size and speed explain. The step is too long for the motion.
+    #[error("joints take {kick:.2e} J out of the step at t = {t} s")]
+    Kick {
+        /// Largest energy of the impulses at one end of the step, J.
+        kick: f64,
+        /// Time at the end of the step, s.
+        t: f64,
+    },
     /// Dry friction changes its direction, begins or ceases to hold within a step of a higher order, which cannot show that.
     #[error("dry friction changes at t = {t} s")]
     Friction {

@@ -75,6 +75,13 @@ pub(crate) fn explain(
             );
             (reason, name)
         }
+        StepError::Kick { kick, t } => {
+            let name = fastest_body(model, state);
+            let reason = format!(
+                "joints take {kick:.2e} J out of a step at t = {t} s (step {step}) with steps down to {h:.1e} s: {try_step}"
+            );
+            (reason, name)
+        }
         StepError::Friction { t } => {
             let name = fastest_body(model, state);
             let reason = format!(

@@ -64,6 +64,9 @@ pub struct Rows {
     /// What C(t+h) is to be: 0 after a whole step, a part of C(t) after a part of it; written by
     /// [`set_target`](Rows::set_target). (n_rows)
     pub target: Vec<f64>,
+    /// Work of the impulses over the gaps that a position correction may leave, Σ |p C|/h, J; written by
+    /// [`Simulation`](crate::Simulation), infinite but for gentle steps.
+    pub work_allowed: f64,
     /// Whether a one-sided block is slack, C < −tolerance; written by [`set_slack`](Rows::set_slack). (n blocks)
     pub slack: Vec<bool>,
     /// Whether `k_inv` belongs to the poses of the bodies.
@@ -183,6 +186,7 @@ impl Rows {
             k_inv: vec![0.0; k],
             c_t: vec![0.0; n_rows],
             target: vec![0.0; n_rows],
+            work_allowed: f64::INFINITY,
             slack: vec![false; n_blocks],
             k_ready: false,
             shared: false,

@@ -147,6 +147,9 @@ pub struct Bodies {
     pub mass: Vec<f64>,
     /// Sum over the bodies that move, kg; constant.
     pub total_mass: f64,
+    /// Twice the mean distance (root of the mean square) of joints from the centres of their bodies that move, m; infinite where there
+    /// are none; constant.
+    pub link_length: f64,
     /// 1/m, 1/kg; constant.
     pub mass_inv: Vec<f64>,
     /// Principal moments, kg m²; constant.
@@ -177,7 +180,35 @@ pub struct Bodies {
     pose_ready: Vec<bool>,
 }
 
+/// Twice the distance of joints from the centres of their bodies, at the start.
+fn link_length(model: &Model) -> f64 {
+    let (mut squares, mut n) = (0.0, 0);
+    for joint in &model.joints {
+        let poses = joint.bodies.map(|id| model.start.pose(id));
+        let point = joint.kind.equations().force_point(&poses[0], &poses[1]);
+        for (id, pose) in joint.bodies.iter().zip(&poses) {
+            if !model.bodies[id.index()].fixed {
+                squares += (point - pose.s).norm_squared();
+                n += 1;
+            }
+        }
+    }
+    if n == 0 { f64::INFINITY } else { 2.0 * (squares / f64::from(n)).sqrt() }
+}
+
 impl Bodies {
+    /// Kinetic energy of `twists`, J.
+    pub(crate) fn kinetic(&self) -> f64 {
+        let mut kinetic = 0.0;
+        for i in (0..self.fixed.len()).filter(|&i| !self.fixed[i]) {
+            let twist = &self.twists[i];
+            let omega_body = self.poses[i].rot.tr_mul(&twist.omega);
+            let spin = self.inertia[i].component_mul(&omega_body).dot(&omega_body);
+            kinetic += 0.5 * (self.mass[i] * twist.s_dot.norm_squared() + spin);
+        }
+        kinetic
+    }
+
     fn new(model: &Model) -> Self {
         let n = model.n_bodies();
         let bodies = &model.bodies;
@@ -185,6 +216,7 @@ impl Bodies {
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
             total_mass: bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum(),
+            link_length: link_length(model),
             mass: bodies.iter().map(|b| b.mass).collect(),
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),

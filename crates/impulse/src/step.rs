@@ -27,6 +27,8 @@ pub struct StepReport {
     pub dissipation: f64,
     /// Energy lost in impacts: ropes that become taut, bodies that run into end stops, J.
     pub impact_loss: f64,
+    /// Kinetic energy that the velocity correction took away, ½ pᵀ K p, J; for gentle steps, 0 where rows have bounds or move.
+    pub kick: f64,
 }
 
 /// Advances `state` by `h` seconds (h < 0 goes back). On an error the state is as before.
@@ -141,7 +143,7 @@ impl Stage {
 
         // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
         let correct = scratch.corrects_velocities(method, self.last);
-        report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?;
+        end_kick(model, method, state, scratch, h, correct, report)?;
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
@@ -187,7 +189,11 @@ impl Stage {
         rows.velocity_impulse.fill(0.0);
         if correct && balls.factorize() {
             let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
+            let before = if method.gentle { balls.kinetic() } else { 0.0 };
             report.velocity_corrections += balls.correct_velocities(tolerance, t, rows)?; // J v = 0
+            if method.gentle {
+                report.kick = before - balls.kinetic();
+            }
             balls.add_impulses(joint_impulses);
             balls.write_state(state);
         } else if correct {
@@ -195,8 +201,10 @@ impl Stage {
             prepare(model, state, scratch);
             let at = At::of(state);
             let solver = method.solver.solver();
+            let before = scratch.bodies.kinetic();
             report.velocity_corrections +=
                 solver.correct_velocities(model, method, &at, scratch)?;
+            report.kick = before - scratch.bodies.kinetic();
             close_instant(model, scratch, h, true, report);
             scratch.bodies.write_velocities(state);
         } else {
@@ -344,7 +352,8 @@ fn end_kick(
     scratch: &mut Scratch,
     h: f64,
     correct: bool,
-) -> Result<u64, StepError> {
+    report: &mut StepReport,
+) -> Result<(), StepError> {
     /// Most repetitions.
     const MAX_ROUNDS: u32 = 100;
     /// Repetitions after which a change within the velocity tolerance is small enough.
@@ -353,17 +362,22 @@ fn end_kick(
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
-    let mut corrections = 0;
     scratch.rows.begin_velocities(&mut scratch.bodies);
     if !scratch.loads.velocity_dependent {
         half_kick(model, state, scratch, h)?;
         if correct {
-            corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
+            let before = if method.gentle { scratch.bodies.kinetic() } else { 0.0 };
+            report.velocity_corrections +=
+                solver.correct_velocities(model, method, &At::of(state), scratch)?;
+            if method.gentle && !scratch.rows.any_bounded && !scratch.rows.rheonomic {
+                report.kick = before - scratch.bodies.kinetic();
+            }
         }
-        return Ok(corrections);
+        return Ok(());
     }
     // The start of the repetition: velocities corrected without a kick.
-    corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
+    report.velocity_corrections +=
+        solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();
     let (mut change, mut body) = (0.0, 0);
     for round in 0..MAX_ROUNDS {
@@ -382,7 +396,8 @@ fn end_kick(
                 rows.apply(i, p, bodies);
             }
         }
-        corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
+        report.velocity_corrections +=
+            solver.correct_velocities(model, method, &At::of(state), scratch)?;
         let twists = &mut scratch.bodies.twists;
         (change, body) = largest_change(twists, &scratch.previous_twists);
         let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
@@ -390,7 +405,7 @@ fn end_kick(
         // Far below the tolerance where that can be had; a solver that leaves errors within it may leave such changes.
         let part = if round < FINE_ROUNDS { 0.01 } else { 1.0 };
         if change <= floor.max(part * method.velocity_tolerance) {
-            return Ok(corrections);
+            return Ok(());
         }
         if !change.is_finite() {
             break;

@@ -295,3 +295,60 @@ fn contacts_tell_their_forces() {
         assert!((force - weight).norm() < 1e-6, "{force} {weight}");
     }
 }
+
+/// A rod that slips and falls: order 2 in h while nothing but sliding happens.
+#[test]
+fn sliding_has_second_order() {
+    let rod = r#"
+[[body]]
+name = "rod"
+mass = 3
+position = [0, 0, "0.05 + 0.5*cos(0.5)"]
+rotation = { axis = [0, 1, 0], angle = 0.5 }
+material = "m"
+shape = { capsule = { radius = 0.05, length = 1 } }
+"#;
+    let model = on_floor(down(), "friction = 0.1", rod);
+    let end = |h: f64, solver: &str| {
+        let settings = RunSettings { solver: solver.to_owned(), ..settings(h, 1e-12) };
+        let (simulation, events) = run(&model, &settings, 0.24);
+        assert!(events.is_empty(), "{events:?}");
+        let state = simulation.state();
+        (state.s[2], state.omega[2].y)
+    };
+    let (s, w) = end(0.24 / 1024.0, "direct");
+    let error = |h: f64, solver: &str| {
+        let (own, turn) = end(h, solver);
+        (own - s).norm() + (turn - w).abs()
+    };
+    for solver in ["direct", "iterative"] {
+        let errors: Vec<f64> = [8.0, 16.0, 32.0, 64.0].map(|n| error(0.24 / n, solver)).to_vec();
+        for pair in errors.windows(2) {
+            let slope = (pair[0] / pair[1]).log2();
+            assert!((slope - 2.0).abs() < 0.1, "{solver}: {slope} {errors:?}");
+        }
+    }
+}
+
+/// A wheel on a slope, tan θ < 3 μ: it rolls with g sin θ / (1 + J/(m r²)) = 2/3 g sin θ.
+#[test]
+fn a_wheel_rolls_down_a_slope() {
+    let wheel = r#"
+[[body]]
+name = "wheel"
+mass = 2
+position = [0, 0, 0.2]
+rotation = { axis = [1, 0, 0], angle = "pi/2" }
+material = "m"
+shape = { cylinder = { radius = 0.2, length = 0.1 } }
+"#;
+    let theta = 0.3_f64;
+    let model = on_floor(slope(theta), "friction = 0.4", wheel);
+    for settings in both_solvers(0.001, 1e-10) {
+        let (simulation, _) = run(&model, &settings, 1.0);
+        let way = 0.5 * G * theta.sin() * 2.0 / 3.0;
+        let x = simulation.state().s[2].x;
+        assert!((x / way - 1.0).abs() < 1e-6, "{x} {way}");
+        assert!((simulation.state().s[2].z - 0.2).abs() < 1e-9);
+    }
+}

@@ -120,6 +120,8 @@ pub(crate) fn run(
             energy_max_abs_error: 1e-9,
             worst_gaps: worst_gaps.to_vec(),
             worst_velocity_errors: vec![3e-9, 1e-9],
+            worst_penetration: None,
+            contacts: Vec::new(),
             events: events.clone(),
             state,
         });

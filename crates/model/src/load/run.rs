@@ -160,6 +160,9 @@ impl Context<'_> {
         if let Some(correct) = spec.velocity_correction {
             run.velocity_correction = correct;
         }
+        if let Some(gentle) = spec.gentle {
+            run.gentle = gentle;
+        }
         self.builder.run(run);
     }
 
