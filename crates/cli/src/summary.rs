@@ -24,7 +24,6 @@ pub(crate) fn summary(
 }
 
 fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
-    let gentle = if settings.gentle { ", gentle" } else { "" };
     let method = if report.engine == "lagrange" {
         let simulated = sig(report.t - model.start.t, 6);
         format!(
@@ -54,6 +53,7 @@ fn impulse_method(model: &Model, settings: &RunSettings, report: &RunReport) -> 
         Flight::Taylor(order) => format!(", free flight by Taylor series of order {order}"),
     };
     let velocities = if settings.velocity_correction { "" } else { ", velocities not corrected" };
+    let gentle = if settings.gentle { ", gentle" } else { "" };
     format!(
         "{} engine, order {}, {} solver{flight}{velocities}{gentle}; {} s in {} of {} s",
         report.engine,
