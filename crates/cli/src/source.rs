@@ -144,7 +144,7 @@ pub(crate) fn stepping(
         .help("`gelenk compare` sets it beside the impulse engine"));
     }
     if settings.engine == "lagrange" {
-        settings.engine = "impulse".to_owned();
+        "impulse".clone_into(&mut settings.engine);
     }
     Ok(settings)
 }

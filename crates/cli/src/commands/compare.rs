@@ -60,7 +60,7 @@ fn options(args: &CompareArgs, model: &Model) -> Result<CompareOptions, Failure>
     if let Some(late) = times.iter().find(|&&t| t > duration * (1.0 + 1e-12)) {
         return Err(Failure::input(format!("--at {late} s lies after the end, {duration} s")));
     }
-    if !(duration > 0.0) {
+    if duration <= 0.0 {
         return Err(Failure::input("there is no time to compare over").help("give a --duration"));
     }
     let mut options = CompareOptions::new(duration, TIMES);
