@@ -62,9 +62,11 @@ impl Meeting<'_> {
     /// Moves the features that lie where the boxes of the two solids, grown by the reach, overlap; false if nowhere.
     pub(crate) fn gather(&self, scratch: &mut Scratch) -> bool {
         let depth = self.depth();
+        // Corners lie on the border of their own box: rounding must not put them outside.
+        let room = self.reach + OVER * self.scale();
         let boxes = [0, 1].map(|k| {
             let middle = self.poses[k].point(&self.solids[k].middle);
-            let half = self.solids[k].half_box(&self.poses[k].rot).add_scalar(self.reach);
+            let half = self.solids[k].half_box(&self.poses[k].rot).add_scalar(room);
             [middle - half, middle + half]
         });
         let low = boxes[0][0].sup(&boxes[1][0]);
@@ -190,9 +192,10 @@ impl Meeting<'_> {
                 let d = q - p;
                 let round = edge.round + other.round;
                 let distance = c.dot(&d) / square.sqrt();
-                if distance.abs() - round > self.reach
-                    || distance.abs() - round < -depth && round > 0.0
-                    || round == 0.0 && distance.abs() > depth.max(self.reach)
+                // Which way sharp edges face is not known yet: they may be apart or have passed each other.
+                let gap = distance.abs() - round;
+                if gap > if round > 0.0 { self.reach } else { self.reach.max(depth) }
+                    || gap < -depth
                 {
                     continue;
                 }
