@@ -102,7 +102,7 @@ proptest! {
         };
         // Down until the gap is as wanted, or a little less.
         let mut centre = Vec3::new(place[0], place[1], 3.0);
-        for _ in 0..200 {
+        for _ in 0..40 {
             centre.z -= distance(&centre) - radius - gap;
         }
         let wanted = distance(&centre) - radius;
