@@ -165,6 +165,12 @@ pub(crate) struct SettingArgs {
     /// Leave velocities at the end of a step as they are (positions do not depend on it)
     #[arg(long, help_heading = "Method")]
     pub(crate) no_velocity_correction: bool,
+    /// Impacts of bodies: exact, each located in time, or coarse, all of a step at its end
+    #[arg(long, value_name = "HOW", value_parser = ["exact", "coarse"], help_heading = "Method")]
+    pub(crate) contact: Option<String>,
+    /// Halve steps in which joints act harder than size and speed of the bodies explain (order 2)
+    #[arg(long, help_heading = "Method")]
+    pub(crate) gentle: bool,
 }
 
 /// `gelenk run`
@@ -378,6 +384,9 @@ pub(crate) struct TablesArgs {
     /// Correct the chain's velocities at the end of every step, as the paper did for table 9.5 only
     #[arg(long)]
     pub(crate) velocity_correction: bool,
+    /// Run the chain with the direct solver, corrected velocities and gentle steps; a solve counts as a correction of every joint
+    #[arg(long)]
+    pub(crate) gentle: bool,
     /// Log-log plot of ours and the paper's
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,

@@ -127,6 +127,8 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     settings.order = order.unwrap_or(settings.order);
     settings.flight = args.flight.unwrap_or(settings.flight);
     settings.velocity_correction &= !args.no_velocity_correction;
+    settings.contact = args.contact.clone().unwrap_or(settings.contact);
+    settings.gentle |= args.gentle;
     settings
 }
 

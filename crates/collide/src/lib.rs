@@ -11,6 +11,7 @@ mod convex;
 mod crossing;
 mod curve;
 mod error;
+mod fast;
 mod features;
 mod filter;
 mod mesh;

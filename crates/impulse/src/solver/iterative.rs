@@ -7,7 +7,7 @@ use gelenk_model::signal::Work;
 use super::direct::{settle_positions, settle_velocities};
 use super::{Anderson, Solver, norm};
 use crate::balls::Balls;
-use crate::bounds::Bound;
+use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
@@ -59,6 +59,7 @@ impl Solver for Iterative {
             balls.end_sweeps(&mut rows.impulse, &mut rows.gap, bodies);
             found
         } else {
+            rows.begin_positions(bodies);
             let most = rows.plain_sweeps();
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
             match sweeps(&mut system, anderson, most) {
@@ -165,6 +166,19 @@ impl Swept for PositionSweep<'_> {
         let mut c = [0.0; small::MAX];
         let c = &mut c[..n];
         rows.error_ahead(i, self.model, bodies, self.look, self.work, c);
+        if block.bound == Bound::Disk {
+            let mut e = [0.0; 2];
+            for k in 0..n {
+                e[k] = (c[k] - rows.target[row + k]) * h_inv;
+            }
+            let p = rows.swept_friction(i, &e, false);
+            let missing = rows.off_by(i, p, false) * self.look.h.abs();
+            let part = if rows.slips(i, &e, false).is_some() { SLIP_PART } else { 1.0 };
+            if sweep.wants(i, missing, part * tolerance) {
+                rows.slip_with(i, p, false, bodies);
+            }
+            return;
+        }
         if block.bound != Bound::None {
             let one_sided = block.bound != Bound::Friction;
             let (target, allowed) = block.bound.target(rows.target[row], tolerance);
@@ -240,6 +254,16 @@ impl Swept for VelocitySweep<'_> {
         let (row, n) = (block.first_row, block.n_rows);
         let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
         rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        if block.bound == Bound::Disk {
+            let p = rows.swept_friction(i, &[e[0], e[1]], true);
+            let missing = rows.off_by(i, p, true);
+            let slips = rows.slips(i, &[e[0], e[1]], true).is_some();
+            let part = if slips { SLIP_PART } else { 1.0 };
+            if sweep.wants(i, missing, part * self.tolerance) {
+                rows.slip_with(i, p, true, bodies);
+            }
+            return;
+        }
         if block.bound != Bound::None {
             let one_sided = block.bound != Bound::Friction;
             rows.velocity_error[i] = if one_sided { e[0].max(0.0) } else { 0.0 };
@@ -400,6 +424,23 @@ fn sweeps(
 }
 
 impl Rows {
+    /// What friction block `i` is to have as if it were alone: all that stops its rate `e` within its disk, else the
+    /// projection of p − e/k.
+    fn swept_friction(&self, i: usize, e: &[f64; 2], velocity: bool) -> [f64; 2] {
+        let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
+        let sum = if velocity { &self.velocity_impulse } else { &self.impulse };
+        let mut p = [0.0; 2];
+        self.solve(i, &e[..n], &mut p[..n]);
+        for k in 0..n {
+            p[k] += sum[row + k];
+        }
+        let limit = self.disk_limit(i, velocity);
+        if p[0].hypot(p[1]) <= limit {
+            return p;
+        }
+        self.slips(i, e, velocity).unwrap_or_else(|| p.map(|x| x * (limit / p[0].hypot(p[1]))))
+    }
+
     /// What to add to the impulse `p` of a bounded row that is too large by `excess`, within its bounds.
     #[inline]
     fn bounded(&self, row: usize, excess: f64, p: f64) -> f64 {

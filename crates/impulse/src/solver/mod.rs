@@ -54,6 +54,8 @@ pub(crate) struct Worst {
     pub ratio: f64,
     /// Its index.
     pub block: usize,
+    /// Work of the impulses over the gaps, over what is allowed; 0 where nobody asks.
+    pub work: f64,
 }
 
 impl Worst {

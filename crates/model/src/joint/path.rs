@@ -165,12 +165,17 @@ impl Path {
 
     /// The point `position` m along the arc from the start.
     pub fn point(&self, position: f64) -> Vec3 {
+        self.derivatives(self.parameter(position))[0]
+    }
+
+    /// The parameter u of the point `position` m along the arc from the start.
+    pub fn parameter(&self, position: f64) -> f64 {
         let mut u = self.guess(position);
         for _ in 0..8 {
             let [_, d1, _] = self.derivatives(u);
             u += (position - self.position(u)) / d1.norm();
         }
-        self.derivatives(u)[0]
+        u
     }
 
     /// c, c', c''.

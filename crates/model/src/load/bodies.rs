@@ -149,7 +149,8 @@ impl<'a> Context<'a> {
             }
         };
         let position = (a + b) / 2.0;
-        Some((Frame { position, rotation, position_expr, rotation_expr }, length))
+        let along = Some(along);
+        Some((Frame { position, rotation, position_expr, rotation_expr, along }, length))
     }
 
     fn point(&mut self, point: &Element<'a, PointSpec>) -> BodyId {
@@ -255,9 +256,6 @@ impl<'a> Context<'a> {
         if collide && spec.shape.is_none() && spec.shapes.is_empty() {
             let message = "the body is to touch others but has no shape";
             self.warn("no-shape", &site, spec.span, message, "give it a `shape`");
-        }
-        if collide && self.first_collider.is_none() {
-            self.first_collider = Some((spec.span, body.label.clone()));
         }
         (BodyContact { collide, material, groups }, color)
     }

@@ -48,8 +48,11 @@ impl<'a> Context<'a> {
         self.builder.expressions(self.pool, self.parameters, signals);
         for frame in self.body_frames.into_iter().skip(1) {
             let (position, rotation) = (frame.position_expr, frame.rotation_expr);
-            self.description.bodies.push(BodyPlacement { position, rotation });
+            self.description.bodies.push(BodyPlacement { position, rotation, along: frame.along });
         }
+        let mut states: Vec<_> = self.states.into_iter().collect();
+        states.sort_by_key(|(symbol, _)| *symbol);
+        self.description.states = states;
         debug_assert!(list.iter().all(|d| d.severity == Severity::Warning), "errors were counted");
         Ok(Loaded {
             model: Builder::finish(self.builder),
@@ -90,13 +93,6 @@ impl<'a> Context<'a> {
             let site = Site::new(ScopeId::ROOT, "model", "model");
             let message = "nothing in the model can move";
             self.error("empty-model", &site, root, message, "add a `[[body]]` or a `[[point]]`");
-        }
-        if let Some((span, label)) = self.first_collider.take() {
-            let site = Site::new(ScopeId::ROOT, &label, "contact");
-            let message = "contact between bodies is not simulated yet";
-            let help =
-                "the run goes on without it; remove `collide` and `material` to silence this";
-            self.warn("not-simulated", &site, span, message, help);
         }
         if self.report.n_errors() == 0 {
             self.warn_idle_bodies(flat);

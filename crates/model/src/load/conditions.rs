@@ -2,10 +2,11 @@
 
 use gelenk_expr::{Expr, ParseOptions, Tape};
 
-use super::context::{Allowed, Context, Site};
+use super::context::{Allowed, Context, Quantity, Site};
 use super::expand::{Element, Flat};
 use super::joints::OPEN_JOINT;
 use super::names::Kind;
+use crate::description::TieValues;
 use crate::equation::Equation;
 use crate::joint::JointId;
 use crate::rows::{CoordinateTie, Instant};
@@ -49,6 +50,7 @@ impl<'a> Context<'a> {
         }
         let ratios = self.gear_ratios(gear, n)?;
         let mut terms: Vec<(JointId, usize, f64)> = Vec::with_capacity(n);
+        let mut symbolic: Vec<(JointId, usize, Expr)> = Vec::with_capacity(n);
         for (i, text) in spec.joints.iter().enumerate() {
             let declared = self.find_text(Kind::Joint, &site, text)?;
             let id = self.joint_ids.get(declared.index).copied().flatten()?;
@@ -58,23 +60,30 @@ impl<'a> Context<'a> {
                 self.error("same-body", &site, text.span, message, "name different joints");
                 return None;
             }
-            terms.push((id, which, ratios[i]));
+            terms.push((id, which, ratios[i].value));
+            symbolic.push((id, which, ratios[i].expr));
         }
         let start = terms.iter().map(|(id, w, r)| r * self.start_coordinate(*id, *w)).sum();
         let target = TimeFunction::Constant(start);
+        let target_expr = self.pool.float(start);
+        self.description.ties.push(TieValues { terms: symbolic, target: target_expr });
         self.builder.tie_within(&gear.name, CoordinateTie { terms, target }, tolerance);
         Some(())
     }
 
-    fn gear_ratios(&mut self, gear: &Element<'a, GearSpec>, n: usize) -> Option<Vec<f64>> {
+    fn gear_ratios(&mut self, gear: &Element<'a, GearSpec>, n: usize) -> Option<Vec<Quantity>> {
         let spec = gear.spec;
         let site = gear.site("ratio");
         let ratios = match (&spec.ratio, spec.ratios.is_empty()) {
-            (Some(ratio), true) if n == 2 => vec![1.0, -self.number(&site, ratio)?],
+            (Some(ratio), true) if n == 2 => {
+                let ratio = self.quantity(&site, ratio)?;
+                let minus = Quantity { expr: self.pool.neg(ratio.expr), value: -ratio.value };
+                vec![Quantity { expr: Expr::ONE, value: 1.0 }, minus]
+            }
             (None, false) if spec.ratios.len() == n => {
                 let mut ratios = Vec::with_capacity(n);
                 for ratio in &spec.ratios {
-                    ratios.push(self.number(&site, ratio)?);
+                    ratios.push(self.quantity(&site, ratio)?);
                 }
                 ratios
             }
@@ -90,7 +99,7 @@ impl<'a> Context<'a> {
                 return None;
             }
         };
-        if ratios.contains(&0.0) {
+        if ratios.iter().any(|ratio| ratio.value == 0.0) {
             let message = "a ratio is zero";
             self.error("not-positive", &site, spec.span, message, "leave the joint out instead");
             return None;
@@ -142,6 +151,7 @@ impl<'a> Context<'a> {
         }
         let equation = self.equation(&site, parsed_text, g, &symbols)?;
         self.check_equation(&site, text.span, &equation);
+        self.description.equations.push(g);
         self.builder.equation(&constraint.name, equation, tolerance);
         Some(())
     }

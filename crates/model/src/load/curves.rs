@@ -7,6 +7,7 @@ use super::context::{Allowed, Context, Site};
 use super::expand::Element;
 use super::frame::Frame;
 use super::scope::{Bound, Scope, ScopeId};
+use crate::description::{BodyPlacement, Track};
 use crate::joint::{Path, Surface};
 use crate::math::Vec3;
 use crate::spec::Text;
@@ -57,7 +58,7 @@ impl<'a> Context<'a> {
         &mut self,
         joint: &Element<'a, JointSpec>,
         spec: &CurveSpec,
-    ) -> Option<Path> {
+    ) -> Option<(Path, Track)> {
         let site = joint.site("curve");
         let formula_help = "remove the key; a formula is closed where its ends meet smoothly";
         let useless = [
@@ -70,6 +71,7 @@ impl<'a> Context<'a> {
                 self.error("unused-key", &site, spec.span, message, help);
             }
         }
+        let mut track = Track::Spline;
         let built = match (&spec.formula, spec.points.is_empty()) {
             (Some(formula), true) => {
                 let (scope, symbols) = self.local_scope(joint.scope, &["u"]);
@@ -87,7 +89,9 @@ impl<'a> Context<'a> {
                     None => [0.0, 1.0],
                 };
                 let values = self.parameter_values(&xyz);
-                Path::formula(&mut self.pool, xyz, *symbols.first()?, range, &values)
+                let u = *symbols.first()?;
+                track = Track::Curve { u, place: xyz };
+                Path::formula(&mut self.pool, xyz, u, range, &values)
             }
             (None, false) => {
                 let mut points: Vec<Vec3> = Vec::with_capacity(spec.points.len() + 1);
@@ -102,6 +106,7 @@ impl<'a> Context<'a> {
             _ => Err("a curve has either `points` or `formula`".to_owned()),
         };
         built
+            .map(|path| (path, track))
             .map_err(|message| {
                 let help = "give points = [[x, y, z], ...], or formula = [\"cos(u)\", \"sin(u)\", \"0\"] and range";
                 self.error("bad-curve", &site, spec.span, message, help);
@@ -114,7 +119,7 @@ impl<'a> Context<'a> {
         &mut self,
         joint: &Element<'a, JointSpec>,
         text: &Text,
-    ) -> Option<Surface> {
+    ) -> Option<(Surface, Track)> {
         if text.poisoned {
             return None;
         }
@@ -131,7 +136,10 @@ impl<'a> Context<'a> {
         let f = self.resolve(&site, text, &parsed, Allowed::Constant)?;
         let values = self.parameter_values(&[f]);
         let x: [Expr; 3] = symbols.try_into().ok()?;
+        let frame = BodyPlacement { position: [Expr::ZERO; 3], rotation: None, along: None };
+        let track = Track::Surface { x, f, frame };
         Surface::formula(&mut self.pool, f, x, &values)
+            .map(|surface| (surface, track))
             .map_err(|message| {
                 let help = "write an equation such as \"x^2 + y^2 + z^2 = r^2\"";
                 self.error("bad-surface", &site, text.span, message, help);

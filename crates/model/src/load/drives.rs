@@ -5,7 +5,7 @@ use gelenk_expr::Expr;
 use super::context::{Allowed, Context, Site};
 use super::expand::{Element, Flat};
 use super::joints::OPEN_JOINT;
-use crate::description::ForceValues;
+use crate::description::{ForceValues, TieValues};
 use crate::force::{ForceKind, JointAxis, JointDamper, JointSpring, Motor, Servo};
 use crate::joint::{Coordinate, CoordinateKind, JointId};
 use crate::rows::CoordinateTie;
@@ -226,7 +226,7 @@ impl<'a> Context<'a> {
         values: Vec<(&'static str, Expr)>,
     ) {
         let name = part_name(&joint.name, what, i);
-        self.add_force(&name, kind, ForceValues { points: Vec::new(), values });
+        self.add_force(&name, kind, ForceValues { values, ..ForceValues::default() });
     }
 
     /// A live number, from degrees if asked.
@@ -432,6 +432,8 @@ impl<'a> Context<'a> {
             self.error("open-joint", &site, scalar.span, message, help);
         }
         let tie = CoordinateTie { terms: vec![(id, which, 1.0)], target };
+        let terms = vec![(id, which, Expr::ONE)];
+        self.description.ties.push(TieValues { terms, target: expr });
         self.ties.push((part_name(&joint.name, "motion", i), tie));
         Some(())
     }

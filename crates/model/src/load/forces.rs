@@ -140,14 +140,19 @@ impl<'a> Context<'a> {
         let points: Vec<_> = bodies.into_iter().zip(ends.local_expr).collect();
         let values = vec![("length", length_expr), ("stiffness", stiffness_expr)];
         let kind = ForceKind::Spring(Spring { ends: pair, length, stiffness });
-        self.add_force(&spring.name, kind, ForceValues { points: points.clone(), values });
+        self.add_force(
+            &spring.name,
+            kind,
+            ForceValues { points: points.clone(), world_points: ends.world_expr.to_vec(), values },
+        );
         if let Some((damping, span)) = damping {
             let (expr, damping) = damping?;
             self.warn_negative(&spring.site("damping"), span, damping);
             let kind = ForceKind::Damper(Damper { ends: pair, damping });
             let values = vec![("damping", expr)];
             let name = format!("{}.damping", spring.name);
-            self.add_force(&name, kind, ForceValues { points, values });
+            let world_points = ends.world_expr.to_vec();
+            self.add_force(&name, kind, ForceValues { points, world_points, values });
         }
         Some(())
     }
@@ -164,7 +169,8 @@ impl<'a> Context<'a> {
         self.warn_negative(&damper.site("damping"), spec.damping.span, damping);
         let points: Vec<_> = bodies.into_iter().zip(ends.local_expr).collect();
         let kind = ForceKind::Damper(Damper { ends: pair, damping });
-        self.add_force(&damper.name, kind, ForceValues { points, values: vec![("damping", expr)] });
+        let (world_points, values) = (ends.world_expr.to_vec(), vec![("damping", expr)]);
+        self.add_force(&damper.name, kind, ForceValues { points, world_points, values });
         Some(())
     }
 
@@ -211,7 +217,10 @@ impl<'a> Context<'a> {
             )
             .collect();
         let kind = ForceKind::Applied(AppliedForce { point, force: push, torque: turn, axes });
-        self.add_force(&force.name, kind, ForceValues { points: vec![(body, place_expr)], values });
+        let world_points =
+            vec![self.body_frames[body.index()].clone().point_expr(&mut self.pool, &place_expr)];
+        let points = vec![(body, place_expr)];
+        self.add_force(&force.name, kind, ForceValues { points, world_points, values });
         Some(())
     }
 
@@ -303,7 +312,8 @@ impl<'a> Context<'a> {
         let values = [("torque.x", 0), ("torque.y", 1), ("torque.z", 2)];
         let values = values.map(|(name, i)| (name, expr[i])).into();
         let kind = ForceKind::RodTorque(RodTorque { ends: pair, torque });
-        self.add_force(&force.name, kind, ForceValues { points, values });
+        let world_points = ends.world_expr.to_vec();
+        self.add_force(&force.name, kind, ForceValues { points, world_points, values });
         Some(())
     }
 
@@ -335,11 +345,14 @@ impl<'a> Context<'a> {
         let local = place.map_or(Vec3::zeros(), |(_, p)| self.builder.from_frame(body, &p));
         let symbolic = self.builder.model().bodies[body.index()].symbolic.as_ref();
         let center = symbolic.map_or([Expr::ZERO; 3], |s| s.center_of_mass);
-        let points = vec![(body, place.map_or(center, |(expr, _)| expr))];
+        let place = place.map_or(center, |(expr, _)| expr);
+        let world_points =
+            vec![self.body_frames[body.index()].clone().point_expr(&mut self.pool, &place)];
+        let points = vec![(body, place)];
         let point = BodyVector { body, local, is_point: true };
         let values = vec![("linear", linear.0), ("angular", angular.0)];
         let kind = ForceKind::Drag(Drag { point, linear: linear.1, angular: angular.1 });
-        self.add_force(&drag.name, kind, ForceValues { points, values });
+        self.add_force(&drag.name, kind, ForceValues { points, world_points, values });
         Some(())
     }
 }

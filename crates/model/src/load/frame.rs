@@ -16,6 +16,8 @@ pub(crate) struct Frame {
     /// The same with parameters as symbols.
     pub(crate) position_expr: [Expr; 3],
     pub(crate) rotation_expr: RotationExpr,
+    /// A vector along its z axis, where that is known without its rotation.
+    pub(crate) along: Option<[Expr; 3]>,
 }
 
 impl Frame {
@@ -25,6 +27,7 @@ impl Frame {
             rotation: Quat::identity(),
             position_expr: [Expr::ZERO; 3],
             rotation_expr: None,
+            along: None,
         }
     }
 
@@ -38,6 +41,7 @@ impl Frame {
             rotation: self.rotation * inner.rotation,
             position_expr: self.point_expr(pool, &inner.position_expr),
             rotation_expr: product(pool, &self.rotation_expr, &inner.rotation_expr),
+            along: inner.along.map(|v| rotate(pool, &self.rotation_expr, &v)),
         }
     }
 

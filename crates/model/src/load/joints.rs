@@ -6,9 +6,10 @@ use super::context::{Context, Quantity, Site};
 use super::expand::{Element, Flat};
 use super::frame::rotate;
 use super::names::Kind;
+use super::rotation::radians;
 use super::scope::ScopeId;
 use crate::body::BodyId;
-use crate::description::{JointGeometry, MatExpr, VecExpr};
+use crate::description::{BodyPlacement, JointGeometry, MatExpr, Track, VecExpr};
 use crate::joint::{
     JOINT_TYPES, JointFrame, JointId, JointKind, JointParameters, JointType, MAX_ROWS,
 };
@@ -25,6 +26,7 @@ pub const OPEN_JOINT: f64 = 1e-6;
 pub(crate) struct Ends {
     pub(crate) world: [Vec3; 2],
     pub(crate) local_expr: [VecExpr; 2],
+    pub(crate) world_expr: [VecExpr; 2],
 }
 
 impl<'a> Context<'a> {
@@ -49,9 +51,10 @@ impl<'a> Context<'a> {
         let ends = self.joint_ends(joint, kind, bodies)?;
         let axes = if kind.axis { Some(self.joint_axes(joint, kind, bodies)?) } else { None };
         let mut frames = self.joint_frames(joint.scope, kind, bodies, &ends, axes.as_ref());
-        self.apply_start(joint, kind, &mut frames)?;
+        let start = self.apply_start(joint, kind, &mut frames)?;
         let mut shown = Vec::new();
-        let parameters = self.joint_parameters(joint, kind, &ends, &mut shown)?;
+        let mut track = None;
+        let parameters = self.joint_parameters(joint, kind, &ends, &mut shown, &mut track)?;
         let built = match JointKind::from_type(kind.name, &frames, &parameters) {
             Ok(built) => built,
             Err(message) => {
@@ -62,8 +65,16 @@ impl<'a> Context<'a> {
         };
         self.check_closed(joint, &built, bodies);
         let id = self.builder.joint(&joint.name, bodies, built, tolerance);
-        let axes = axes.map(|axes| axes.local_expr);
-        let geometry = JointGeometry { anchors: ends.local_expr, axes, parameters: shown };
+        let track = track.map(|track| self.placed_track(joint.scope, bodies[0], track));
+        let geometry = JointGeometry {
+            anchors: ends.local_expr,
+            axes: axes.map(|axes| axes.local_expr),
+            parameters: shown,
+            world_points: ends.world_expr,
+            world_axes: axes.map(|axes| axes.world_expr),
+            start,
+            track,
+        };
         self.description.joints.push(geometry);
         Some(id)
     }
@@ -195,8 +206,9 @@ impl<'a> Context<'a> {
             "fixed" | "translation" | "curve" | "surface" => {
                 let side = usize::from(bodies[1] != BodyId::WORLD);
                 let frame = self.body_frames[bodies[side].index()].clone();
-                let local = bodies.map(|id| self.local_expr(id, &frame.position_expr));
-                Some(Ends { world: [frame.position; 2], local_expr: local })
+                let local_expr = bodies.map(|id| self.local_expr(id, &frame.position_expr));
+                let world_expr = [frame.position_expr; 2];
+                Some(Ends { world: [frame.position; 2], local_expr, world_expr })
             }
             _ => {
                 let message = "the place of the joint is missing";
@@ -219,7 +231,7 @@ impl<'a> Context<'a> {
         let world = value.map(|p| frame.point(&p));
         let world_expr = expr.map(|p| frame.point_expr(&mut self.pool, &p));
         let local_expr = [0, 1].map(|i| self.local_expr(bodies[i], &world_expr[i]));
-        Ends { world, local_expr }
+        Ends { world, local_expr, world_expr }
     }
 
     /// Points given in the bodies' own frames.
@@ -231,14 +243,17 @@ impl<'a> Context<'a> {
         value: [Vec3; 2],
     ) -> Ends {
         let part = self.scopes[scope.0].frame.clone();
-        let mut ends = Ends { world: value, local_expr: expr };
+        let mut ends = Ends { world: value, local_expr: expr, world_expr: expr };
         for i in 0..2 {
             if bodies[i] == BodyId::WORLD {
                 // The world's own frame is that of the part.
                 ends.world[i] = part.point(&value[i]);
                 ends.local_expr[i] = part.point_expr(&mut self.pool, &expr[i]);
+                ends.world_expr[i] = ends.local_expr[i];
             } else {
-                ends.world[i] = self.body_frames[bodies[i].index()].point(&value[i]);
+                let frame = self.body_frames[bodies[i].index()].clone();
+                ends.world[i] = frame.point(&value[i]);
+                ends.world_expr[i] = frame.point_expr(&mut self.pool, &expr[i]);
             }
         }
         ends
@@ -293,20 +308,24 @@ impl<'a> Context<'a> {
                     let frame = self.body_frames[bodies[i].index()].clone();
                     rotate(&mut self.pool, &frame.rotation_expr.map(transpose), &world_expr[i])
                 });
-                Ends { world: [part.rotation * a, part.rotation * b], local_expr }
+                Ends { world: [part.rotation * a, part.rotation * b], local_expr, world_expr }
             }
             (None, Some(axes)) => {
                 let [a, b] = axes.each_ref().map(|v| self.direction(&joint.site("axes"), v));
                 let ((a_expr, a), (b_expr, b)) = (a?, b?);
-                let mut ends = Ends { world: [a, b], local_expr: [a_expr, b_expr] };
+                let exprs = [a_expr, b_expr];
+                let mut ends = Ends { world: [a, b], local_expr: exprs, world_expr: exprs };
                 for i in 0..2 {
                     if bodies[i] == BodyId::WORLD {
                         ends.world[i] = part.rotation * ends.world[i];
                         ends.local_expr[i] =
                             rotate(&mut self.pool, &part.rotation_expr, &ends.local_expr[i]);
+                        ends.world_expr[i] = ends.local_expr[i];
                     } else {
-                        let rotation = self.body_frames[bodies[i].index()].rotation;
-                        ends.world[i] = rotation * ends.world[i];
+                        let frame = self.body_frames[bodies[i].index()].clone();
+                        ends.world[i] = frame.rotation * ends.world[i];
+                        ends.world_expr[i] =
+                            rotate(&mut self.pool, &frame.rotation_expr, &exprs[i]);
                     }
                 }
                 ends
@@ -367,13 +386,13 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Moves the zero of the coordinate so that it has the given value at the start.
+    /// Moves the zero of the coordinate so that it has the given value at the start; returns that value.
     fn apply_start(
         &mut self,
         joint: &Element<'a, JointSpec>,
         kind: &JointType,
         frames: &mut [JointFrame; 2],
-    ) -> Option<()> {
+    ) -> Option<Option<Expr>> {
         let spec = joint.spec;
         let site = joint.site("start");
         let (scalar, degrees) = match (&spec.start, &spec.start_deg) {
@@ -384,9 +403,13 @@ impl<'a> Context<'a> {
             }
             (Some(scalar), None) => (scalar, false),
             (None, Some(scalar)) => (scalar, true),
-            (None, None) => return Some(()),
+            (None, None) => return Some(None),
         };
-        let value = self.number(&site, scalar)?;
+        let mut start = self.quantity(&site, scalar)?;
+        let value = start.value;
+        if degrees {
+            start = radians(&mut self.pool, start);
+        }
         match kind.name {
             "hinge" => {
                 let angle = if degrees { value.to_radians() } else { value };
@@ -405,7 +428,25 @@ impl<'a> Context<'a> {
                 return None;
             }
         }
-        Some(())
+        Some(Some(start.expr))
+    }
+
+    /// A curve or surface, given in the frame of the first body, in the world.
+    fn placed_track(&mut self, scope: ScopeId, first: BodyId, track: Track) -> Track {
+        let frame = match first {
+            BodyId::WORLD => self.scopes[scope.0].frame.clone(),
+            id => self.body_frames[id.index()].clone(),
+        };
+        match track {
+            Track::Curve { u, place } => {
+                Track::Curve { u, place: frame.point_expr(&mut self.pool, &place) }
+            }
+            Track::Surface { x, f, .. } => {
+                let (position, rotation) = (frame.position_expr, frame.rotation_expr);
+                Track::Surface { x, f, frame: BodyPlacement { position, rotation, along: None } }
+            }
+            Track::Spline => Track::Spline,
+        }
     }
 
     /// Length, pitch, curve or surface.
@@ -415,6 +456,7 @@ impl<'a> Context<'a> {
         kind: &JointType,
         ends: &Ends,
         shown: &mut Vec<(&'static str, Expr)>,
+        track: &mut Option<Track>,
     ) -> Option<JointParameters> {
         let spec = joint.spec;
         let mut parameters = JointParameters::default();
@@ -439,12 +481,16 @@ impl<'a> Context<'a> {
                 }
                 "curve" => {
                     if let Some(curve) = &spec.curve {
-                        parameters.path = Some(self.path(joint, curve)?);
+                        let (path, formula) = self.path(joint, curve)?;
+                        parameters.path = Some(path);
+                        *track = Some(formula);
                     }
                 }
                 "surface" => {
                     if let Some(text) = &spec.surface {
-                        parameters.surface = Some(self.surface(joint, text)?);
+                        let (surface, formula) = self.surface(joint, text)?;
+                        parameters.surface = Some(surface);
+                        *track = Some(formula);
                     }
                 }
                 _ => {}

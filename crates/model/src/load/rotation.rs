@@ -29,7 +29,7 @@ impl Context<'_> {
             None => Some((None, Quat::identity())),
         };
         let ((position_expr, position), (rotation_expr, rotation)) = (place?, turn?);
-        Some(Frame { position, rotation, position_expr, rotation_expr })
+        Some(Frame { position, rotation, position_expr, rotation_expr, along: None })
     }
 
     /// A constant point; not absurdly far.

@@ -7,11 +7,11 @@
 use gelenk_model::Model;
 
 use super::Factor;
-use crate::bounds::Bound;
+use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
-use crate::scratch::Scratch;
+use crate::scratch::{Bodies, Scratch};
 use crate::small;
 use crate::solver::{Iterative, Solver, norm};
 
@@ -31,12 +31,23 @@ pub(super) fn correct_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
+    if scratch.rows.model_size.rows == 0 {
+        // Bodies that only touch: sweeps from the impulses of the step before are the shortest way.
+        return Iterative.correct_positions(model, method, look, scratch);
+    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
         for k in row..row + n {
             let guess = if rows.inactive[i] { 0.0 } else { rows.guess[k] };
             rows.impulse[k] = guess.clamp(rows.lower[k], rows.upper[k]);
+        }
+        if rows.blocks[i].bound == Bound::Disk && !rows.inactive[i] {
+            let mut p = [0.0; 2];
+            p[..n].copy_from_slice(&rows.impulse[row..row + n]);
+            rows.impulse[row..row + n].fill(0.0);
+            rows.cut_to_disk(i, &mut p[..n], false);
+            rows.impulse[row..row + n].copy_from_slice(&p[..n]);
         }
         rows.apply(i, &rows.impulse[row..row + n], bodies);
     }
@@ -56,9 +67,12 @@ pub(super) fn correct_velocities(
     at: &At<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
+    if scratch.rows.model_size.rows == 0 {
+        return Iterative.correct_velocities(model, method, at, scratch);
+    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
-        if rows.inactive[i] || rows.blocks[i].bound == Bound::None {
+        if rows.inactive[i] || matches!(rows.blocks[i].bound, Bound::None | Bound::Disk) {
             continue;
         }
         let row = rows.blocks[i].first_row;
@@ -120,6 +134,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64,
             break;
         }
         solve_and_apply(scratch, true);
+        slip_at_instant(scratch);
         solves += 1;
     }
     undo(scratch, true);
@@ -143,6 +158,7 @@ fn settle_linear(scratch: &mut Scratch) -> u64 {
         solve_and_apply(scratch, false);
         let Scratch { bodies, rows, .. } = scratch;
         let (mut left, mut changed) = (0.0, false);
+        let slipping = slip_linear(rows, bodies);
         for i in 0..rows.blocks.len() {
             if rows.inactive[i] {
                 continue;
@@ -154,7 +170,12 @@ fn settle_linear(scratch: &mut Scratch) -> u64 {
                 rows.error[row + k] = rows.wanted[row + k] - e[k];
             }
             if rows.blocks[i].bound != Bound::None {
-                let out = rows.at_bound(row, -rows.error[row], rows.impulse[row]);
+                let out = if rows.blocks[i].bound == Bound::Disk {
+                    let e = [0, n - 1].map(|k| -rows.error[row + k]);
+                    rows.slips(i, &e, false).is_some()
+                } else {
+                    rows.at_bound(row, -rows.error[row], rows.impulse[row])
+                };
                 changed |= out != rows.out[i];
                 rows.out[i] = out;
             }
@@ -163,11 +184,48 @@ fn settle_linear(scratch: &mut Scratch) -> u64 {
                 left = own.iter().fold(left, |a: f64, b| larger(a, b.abs()));
             }
         }
-        if !changed || left <= 1e-6 * size || !left.is_finite() {
+        let settled = !changed && slipping <= SLIP_PART * size;
+        if settled || larger(left, slipping) <= 1e-6 * size || !left.is_finite() {
             return solve;
         }
     }
     MOST_LINEAR_SOLVES
+}
+
+/// Gives friction that slips its impulses, in a velocity correction.
+fn slip_at_instant(scratch: &mut Scratch) {
+    let Scratch { bodies, rows, .. } = scratch;
+    for i in rows.model_size.blocks..rows.blocks.len() {
+        if rows.inactive[i] || rows.blocks[i].bound != Bound::Disk {
+            continue;
+        }
+        let n = rows.blocks[i].n_rows;
+        let mut e = [0.0; 2];
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        if let Some(p) = rows.slips(i, &e, true) {
+            rows.slip_with(i, p, true, bodies);
+        }
+    }
+}
+
+/// Gives friction that slips its impulses, for the linear problem; returns the largest change of a rate.
+fn slip_linear(rows: &mut Rows, bodies: &mut Bodies) -> f64 {
+    let mut change = 0.0;
+    for i in rows.model_size.blocks..rows.blocks.len() {
+        if rows.inactive[i] || rows.blocks[i].bound != Bound::Disk {
+            continue;
+        }
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        let mut e = [0.0; 2];
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        for k in 0..n {
+            e[k] -= rows.wanted[row + k];
+        }
+        if let Some(p) = rows.slips(i, &e, false) {
+            change = larger(change, rows.slip_with(i, p, false, bodies));
+        }
+    }
+    change
 }
 
 /// Takes the impulses since the beginning of a correction back.
@@ -216,6 +274,22 @@ fn look_ahead(
             }
             continue;
         }
+        if bound == Bound::Disk {
+            let mut e = [0.0; 2];
+            for k in 0..n {
+                e[k] = (c[k] - rows.target[row + k]) * h_inv;
+                rows.error[row + k] = -e[k];
+            }
+            let missing = match rows.slips(i, &e, false) {
+                Some(p) => {
+                    rows.out[i] = true;
+                    rows.off_by(i, p, false) / SLIP_PART
+                }
+                None => norm(&e),
+            };
+            worst = larger(worst, missing * look.h.abs() / tolerance);
+            continue;
+        }
         let (target, allowed) = bound.target(rows.target[row], tolerance);
         let over = c[0] - target;
         rows.error[row] = -over * h_inv;
@@ -249,6 +323,17 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
         for k in 0..n {
             rows.error[row + k] = -e[k];
         }
+        if bound == Bound::Disk {
+            let missing = match rows.slips(i, &e[..n], true) {
+                Some(p) => {
+                    rows.out[i] = true;
+                    rows.off_by(i, p, true) / SLIP_PART
+                }
+                None => norm(&e[..n]),
+            };
+            worst = larger(worst, missing / tolerance);
+            continue;
+        }
         rows.out[i] = bound != Bound::None && rows.at_bound(row, e[0], rows.velocity_impulse[row]);
         let error = norm(&e[..n]);
         if !rows.out[i] {
@@ -256,8 +341,8 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
         }
         rows.velocity_error[i] = match bound {
             Bound::None => error,
-            Bound::Rope | Bound::Stop => e[0].max(0.0),
-            Bound::Friction => 0.0,
+            Bound::Rope | Bound::Stop | Bound::Contact => e[0].max(0.0),
+            Bound::Friction | Bound::Disk => 0.0,
         };
     }
     worst
