@@ -105,7 +105,7 @@ impl Contact {
             Part::Normal => f64::INFINITY,
             Part::Slide if self.memory.sticks => values.static_friction,
             Part::Slide => values.friction,
-            Part::Spin => 0.0,
+            Part::Spin => values.torsional_friction,
             Part::Roll => values.rolling_friction,
         }
     }
@@ -114,7 +114,7 @@ impl Contact {
         match part {
             Part::Normal => true,
             Part::Slide => self.values.friction.max(self.values.static_friction) > 0.0,
-            Part::Spin => false,
+            Part::Spin => self.values.torsional_friction > 0.0,
             Part::Roll => self.values.rolling_friction > 0.0,
         }
     }

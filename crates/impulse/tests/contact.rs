@@ -352,3 +352,28 @@ shape = { cylinder = { radius = 0.2, length = 0.1 } }
         assert!((simulation.state().s[2].z - 0.2).abs() < 1e-9);
     }
 }
+
+/// A ball that spins about the vertical is stopped by torsional resistance, ω̇ = −r_s m g/J, and one that rolls by rolling
+/// resistance: its moment r_r m g decelerates with 5/7 r_r g/r.
+#[test]
+fn spinning_and_rolling_end() {
+    let spin = ball([0.0, 0.0, 0.1], [0.0; 3]) + "angular_velocity = [0, 0, 5]\n";
+    let model = on_floor(down(), "friction = 0.5\ntorsional_friction = 0.002", &spin);
+    for settings in both_solvers(0.001, 1e-10) {
+        let (simulation, _) = run(&model, &settings, 0.5);
+        let inertia = 0.4 * 2.0 * 0.01;
+        let rate = 5.0 - 0.5 * 0.002 * 2.0 * G / inertia;
+        let omega = simulation.state().omega[2].z;
+        assert!((omega - rate).abs() < 1e-7, "{omega} {rate}");
+    }
+    let roll = ball([0.0, 0.0, 0.1], [1.0, 0.0, 0.0]) + "angular_velocity = [0, 10, 0]\n";
+    let model = on_floor(down(), "friction = 0.5\nrolling_friction = 0.001", &roll);
+    for settings in both_solvers(0.001, 1e-10) {
+        let (simulation, _) = run(&model, &settings, 1.0);
+        let speed = 1.0 - 5.0 / 7.0 * 0.001 * G / 0.1;
+        let v = simulation.state().s_dot[2].x;
+        assert!((v - speed).abs() < 1e-6, "{v} {speed}");
+        let (simulation, _) = run(&model, &settings, 20.0);
+        assert!(simulation.state().s_dot[2].norm() < 1e-8);
+    }
+}
