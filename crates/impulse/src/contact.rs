@@ -395,6 +395,14 @@ impl Rows {
         contact.coefficient(part) * p.abs()
     }
 
+    /// The row of the normal that goes with friction block `i`, and the largest ratio of their impulses.
+    #[inline]
+    pub(crate) fn disk_ratio(&self, i: usize) -> (usize, f64) {
+        let (index, part) = self.roles[i - self.model_size.blocks];
+        let contact = &self.contacts[index];
+        (self.blocks[contact.first_block].first_row, contact.coefficient(part))
+    }
+
     /// Largest eigenvalue of K of block `i` of a contact.
     pub(crate) fn stiffness(&self, i: usize) -> f64 {
         self.stiffest[i - self.model_size.blocks]

@@ -13,7 +13,7 @@ use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 use crate::small;
-use crate::solver::{Iterative, Solver, norm};
+use crate::solver::{Iterative, Solver, norm, primal};
 
 /// Most solves; after that the sweep takes over.
 const MOST_SOLVES: u64 = 100;
@@ -31,10 +31,6 @@ pub(super) fn correct_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    if scratch.rows.model_size.rows == 0 {
-        // Bodies that only touch: sweeps from the impulses of the step before are the shortest way.
-        return Iterative.correct_positions(model, method, look, scratch);
-    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
@@ -51,13 +47,23 @@ pub(super) fn correct_positions(
         }
         rows.apply(i, &rows.impulse[row..row + n], bodies);
     }
-    match settle_positions(model, method, look, scratch) {
-        (solves, true) => Ok(solves),
-        (solves, false) => {
-            let sweeps = Iterative.correct_positions(model, method, look, scratch)?;
-            Ok(solves + sweeps)
+    let mut solves = 0;
+    if !scratch.rows.contacts.is_empty() {
+        let (own, settled) = primal::settle_positions(model, method, look, scratch);
+        solves += own;
+        if settled {
+            return Ok(solves);
         }
     }
+    // Many contacts are redundant, and sweeps the better way.
+    if scratch.rows.model_size.rows > 0 {
+        let (own, settled) = settle_positions(model, method, look, scratch);
+        solves += own;
+        if settled {
+            return Ok(solves);
+        }
+    }
+    Ok(solves + Iterative.correct_positions(model, method, look, scratch)?)
 }
 
 /// [`Solver::correct_velocities`] of models with bounds.
@@ -67,9 +73,6 @@ pub(super) fn correct_velocities(
     at: &At<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    if scratch.rows.model_size.rows == 0 {
-        return Iterative.correct_velocities(model, method, at, scratch);
-    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         if rows.inactive[i] || matches!(rows.blocks[i].bound, Bound::None | Bound::Disk) {
@@ -81,13 +84,22 @@ pub(super) fn correct_velocities(
         rows.velocity_impulse[row] = p;
         rows.apply(i, &[p - before], bodies);
     }
-    match settle_velocities(method, scratch) {
-        (solves, true) => Ok(solves),
-        (solves, false) => {
-            let sweeps = Iterative.correct_velocities(model, method, at, scratch)?;
-            Ok(solves + sweeps)
+    let mut solves = 0;
+    if !scratch.rows.contacts.is_empty() {
+        let (own, settled) = primal::settle_velocities(method, scratch);
+        solves += own;
+        if settled {
+            return Ok(solves);
         }
     }
+    if scratch.rows.model_size.rows > 0 {
+        let (own, settled) = settle_velocities(method, scratch);
+        solves += own;
+        if settled {
+            return Ok(solves);
+        }
+    }
+    Ok(solves + Iterative.correct_velocities(model, method, at, scratch)?)
 }
 
 /// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
