@@ -164,15 +164,18 @@ impl Rows {
             && contacts.iter().zip(&self.contacts).all(|(a, b)| same(a, b));
         if kept {
             for (own, new) in self.contacts.iter_mut().zip(contacts) {
-                *own = Contact { first_block: own.first_block, ..*new };
+                // What touches where it did needs no new rows.
+                self.ready &= own.touch == new.touch;
+                let Contact { first_block, place, tangents, .. } = *own;
+                *own = Contact { first_block, place, tangents, ..*new };
             }
         } else {
+            self.ready = false;
             self.contacts.clear();
             self.contacts.extend_from_slice(contacts);
             self.lay_out_contacts();
         }
         self.any_bounded = self.model_size.bounded || !self.contacts.is_empty();
-        self.ready = false;
         !kept
     }
 
@@ -526,14 +529,28 @@ impl Rows {
         }
     }
 
-    /// Keeps the impulses found as `1/part` of those of a whole step.
-    pub(crate) fn note_contact_impulses(&mut self, corrected: bool, part: f64) {
-        let found = if corrected { &self.velocity_impulse } else { &self.impulse };
+    /// Keeps the impulses found as `1/part` of those of a whole step: the mean of both ends of a stage. Their sum is what the force
+    /// gave; how positions and velocities within tolerance share it changes from step to step, and what rests would never
+    /// need nothing.
+    ///
+    /// Of bodies slower than `slow` half of the change is kept. Velocities within tolerance are left until they have added up, and what then
+    /// takes all of them away at once is more than the force was wrong by.
+    pub(crate) fn note_contact_impulses(&mut self, part: f64, bodies: &Bodies, slow: f64) {
+        let rests = |body: usize| {
+            let twist = &bodies.twists[body];
+            twist.s_dot.amax().max(twist.omega.amax()) <= slow
+        };
         for (k, &(index, kind)) in self.roles.iter().enumerate() {
             let block = &self.blocks[self.model_size.blocks + k];
-            let memory = &mut self.contacts[index].memory;
+            let contact = &mut self.contacts[index];
+            let kept = if contact.touch.bodies.into_iter().all(rests) { 0.5 } else { 0.0 };
+            let memory = &mut contact.memory;
             for row in 0..block.n_rows {
-                memory.impulse[kind.first_impulse() + row] = found[block.first_row + row] / part;
+                let k = block.first_row + row;
+                let mean = 0.5 * (self.impulse[k] + self.velocity_impulse[k]);
+                let before = &mut memory.impulse[kind.first_impulse() + row];
+                let kept = if *before == 0.0 { 0.0 } else { kept };
+                *before = kept * *before + (1.0 - kept) * mean / part;
             }
         }
     }

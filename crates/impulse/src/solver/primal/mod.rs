@@ -169,7 +169,7 @@ impl Primal {
         let Primal { pattern, newton, .. } = self;
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
         let rests = pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
-            let twist = &bodies.twists_before[body];
+            let twist = if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
             twist.s_dot.amax().max(twist.omega.amax()) <= slow
         });
         let (mut solves, mut before) = (0, f64::INFINITY);

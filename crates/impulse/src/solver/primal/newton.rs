@@ -144,9 +144,10 @@ impl Newton {
         let (mut fresh, mut first_left) = (true, 0.0);
         let (mut best, mut best_at) = (f64::INFINITY, 0);
         let mut factored = false;
-        self.respond(pattern, rows, island);
         while solves < MOST_SOLVES {
             if fresh {
+                self.set_limits(pattern, rows, island);
+                self.respond(pattern, rows, island);
                 let worst = self.worst(pattern, rows, island, part);
                 if worst < 1.0 {
                     return (solves, true);
@@ -173,24 +174,31 @@ impl Newton {
             self.go(pattern, rows, island, alpha);
             solves += 1;
             self.respond(pattern, rows, island);
-            let settled = alpha == 1.0 && !self.sides_changed(pattern, island);
-            fresh = settled || self.residual(pattern, rows, island) <= 0.1 * first_left;
+            // With the same rows the function is a parabola, and its minimum found. The residual is of the size D e: what is left of
+            // it is to be small beside e.
+            let settled = alpha == 1.0 && !slips && !self.sides_changed(pattern, island);
+            fresh = settled || self.residual(pattern, rows, island) <= 0.1 / WEIGHT * first_left;
             if fresh {
                 self.take(pattern, rows, island);
-                self.respond(pattern, rows, island);
             }
         }
         (solves, false)
+    }
+
+    /// Limits of friction by the normal impulses there are. While Newton goes on they stay: with them the function is convex.
+    fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            if rows.blocks[i].bound == Bound::Disk {
+                let (normal, ratio) = rows.disk_ratio(i);
+                self.limit[i] = ratio * self.p[normal].abs();
+            }
+        }
     }
 
     /// P(p − D e) and the sides of all blocks.
     fn respond(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
-            if rows.blocks[i].bound == Bound::Disk {
-                let (normal, ratio) = rows.disk_ratio(i);
-                self.limit[i] = ratio * self.next[normal].abs();
-            }
             let mut next = [0.0; small::MAX];
             self.side[i] = self.pressed(rows, i, 0.0, &mut next);
             self.next[row..row + n].copy_from_slice(&next[..n]);
