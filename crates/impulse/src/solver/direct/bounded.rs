@@ -47,23 +47,13 @@ pub(super) fn correct_positions(
         }
         rows.apply(i, &rows.impulse[row..row + n], bodies);
     }
-    let mut solves = 0;
-    if !scratch.rows.contacts.is_empty() {
-        let (own, settled) = primal::settle_positions(model, method, look, scratch);
-        solves += own;
-        if settled {
-            return Ok(solves);
+    match settle_positions(model, method, look, scratch) {
+        (solves, true) => Ok(solves),
+        (solves, false) => {
+            let sweeps = Iterative.correct_positions(model, method, look, scratch)?;
+            Ok(solves + sweeps)
         }
     }
-    // Many contacts are redundant, and sweeps the better way.
-    if scratch.rows.model_size.rows > 0 {
-        let (own, settled) = settle_positions(model, method, look, scratch);
-        solves += own;
-        if settled {
-            return Ok(solves);
-        }
-    }
-    Ok(solves + Iterative.correct_positions(model, method, look, scratch)?)
 }
 
 /// [`Solver::correct_velocities`] of models with bounds.
@@ -84,30 +74,50 @@ pub(super) fn correct_velocities(
         rows.velocity_impulse[row] = p;
         rows.apply(i, &[p - before], bodies);
     }
-    let mut solves = 0;
-    if !scratch.rows.contacts.is_empty() {
-        let (own, settled) = primal::settle_velocities(method, scratch);
-        solves += own;
-        if settled {
-            return Ok(solves);
+    match settle_velocities(method, scratch) {
+        (solves, true) => Ok(solves),
+        (solves, false) => {
+            let sweeps = Iterative.correct_velocities(model, method, at, scratch)?;
+            Ok(solves + sweeps)
         }
     }
-    if scratch.rows.model_size.rows > 0 {
-        let (own, settled) = settle_velocities(method, scratch);
-        solves += own;
-        if settled {
-            return Ok(solves);
-        }
-    }
-    Ok(solves + Iterative.correct_velocities(model, method, at, scratch)?)
 }
 
 /// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-///
+/// those there were. Where bodies touch, Newton on their velocities comes first; contacts alone are too redundant for K.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if !scratch.rows.contacts.is_empty() {
+        (solves, settled) = primal::settle_positions(model, method, look, scratch);
+    }
+    if !settled && scratch.rows.model_size.rows > 0 {
+        let (own, closed) = settle_rows(model, method, look, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
+/// The same for velocities.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if !scratch.rows.contacts.is_empty() {
+        (solves, settled) = primal::settle_velocities(method, scratch);
+    }
+    if !settled && scratch.rows.model_size.rows > 0 {
+        let (own, closed) = settle_row_velocities(method, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
 /// Each look at C(t+h) gives a linear problem with bounds, which is solved to the end before the next look: while rows are still
 /// taking sides, impulses may be far from where they end, and free flight would be far from linear.
-pub(crate) fn settle_positions(
+fn settle_rows(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -131,9 +141,8 @@ pub(crate) fn settle_positions(
     (solves, false)
 }
 
-/// Velocity correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+/// Velocity correction by the active set.
+fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
     let mut solves = 0;

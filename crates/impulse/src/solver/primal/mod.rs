@@ -218,7 +218,7 @@ fn give(rows: &mut Rows, bodies: &mut Bodies, i: usize, p: &[f64], velocity: boo
 }
 
 /// Takes the impulses since the beginning of a correction back.
-fn put_back(rows: &mut Rows, bodies: &mut Bodies, velocity: bool) {
+pub(super) fn put_back(rows: &mut Rows, bodies: &mut Bodies, velocity: bool) {
     let begun = std::mem::take(&mut rows.begun);
     for i in 0..rows.blocks.len() {
         give(rows, bodies, i, &begun, velocity);
