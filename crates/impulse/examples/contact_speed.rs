@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p gelenk-impulse --example contact_speed [pyramid rows | boxes n | ...]`
 
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
 use std::fmt::Write as _;
 use std::time::Instant;
 
