@@ -62,10 +62,11 @@ impl Solver for Iterative {
         } else {
             rows.begin_positions(bodies);
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
             rows.begun.copy_from_slice(&rows.impulse);
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
             match sweeps(&mut system, anderson, most) {
-                Err((_, done)) if most < u64::MAX => {
+                Err((_, done)) if done == most || touches => {
                     if done < most {
                         put_back(rows, bodies, false); // they ran away
                     }
@@ -109,9 +110,10 @@ impl Solver for Iterative {
             found
         } else {
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
             rows.begun.copy_from_slice(&rows.velocity_impulse);
             match sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, most) {
-                Err((_, done)) if most < u64::MAX => {
+                Err((_, done)) if done == most || touches => {
                     if done < most {
                         put_back(rows, bodies, true);
                     }

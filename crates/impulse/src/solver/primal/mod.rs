@@ -22,6 +22,9 @@ use crate::solver::norm;
 /// What is corrected is corrected to this part of its tolerance, so that what rests needs nothing in the steps that follow.
 const DEEP: f64 = 0.01;
 
+/// Rounding of rates reaches impulses as often as the weights of the rows say; as a part of the largest speed.
+const FLOOR: f64 = 1e5 * f64::EPSILON;
+
 /// Most looks at C(t+h).
 const MOST_LOOKS: u32 = 12;
 
@@ -127,6 +130,8 @@ impl Primal {
         slow: f64,
         mut see: impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
     ) -> (u64, bool) {
+        let speed = bodies.twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
+        self.newton.floor = FLOOR * speed.fold(1.0, f64::max);
         let found = if velocity { &rows.velocity_impulse } else { &rows.impulse };
         self.newton.p.copy_from_slice(found);
         rows.begun.copy_from_slice(found);
@@ -191,6 +196,7 @@ impl Primal {
             before = deep;
             newton.begin(pattern, rows, island);
             let (own, settled) = newton.settle(pattern, rows, island, 0.5 * DEEP);
+            if std::env::var("DBG").is_ok() { eprintln!("look {look} vel {velocity} worst {worst:e} deep {deep:e} solves {own} {settled} after {:e}", newton.worst(pattern, rows, island, 1.0)); }
             solves += own;
             if !settled && newton.worst(pattern, rows, island, 1.0) >= 1.0 {
                 break;

@@ -13,7 +13,7 @@ use crate::small;
 const WEIGHT: f64 = 1e4;
 
 /// Most solves of one linear problem.
-const MOST_SOLVES: u64 = 60;
+const MOST_SOLVES: u64 = 100;
 
 /// Solves after which an island that has not come nearer for so long is given up.
 const PATIENCE: u64 = 25;
@@ -41,11 +41,15 @@ pub(super) struct Newton {
     /// Impulses that rows have, and what they would have by the rates there are. (n_rows)
     pub p: Vec<f64>,
     next: Vec<f64>,
+    /// The impulses that the weights pull to: those of the round before. (n_rows)
+    centre: Vec<f64>,
     /// Rates to be closed, and how they change along a step. (n_rows)
     pub e: Vec<f64>,
     e_step: Vec<f64>,
     /// How far a rate may be off. (n blocks)
     pub allowed: Vec<f64>,
+    /// Rates below this are rounding where impulses are found.
+    pub floor: f64,
     /// (n blocks)
     side: Vec<Side>,
     side_before: Vec<Side>,
@@ -63,7 +67,8 @@ impl Newton {
         let (n_rows, n_blocks) = (rows.impulse.len(), rows.blocks.len());
         self.jac.resize(rows.jac.len(), 0.0);
         self.k_inv.resize(rows.k_inv.len(), 0.0);
-        for numbers in [&mut self.p, &mut self.next, &mut self.e, &mut self.e_step] {
+        let Newton { p, next, centre, e, e_step, .. } = self;
+        for numbers in [p, next, centre, e, e_step] {
             numbers.resize(n_rows, 0.0);
         }
         for numbers in [&mut self.allowed, &mut self.stiffness, &mut self.limit] {
@@ -146,12 +151,13 @@ impl Newton {
         let mut factored = false;
         while solves < MOST_SOLVES {
             if fresh {
-                self.set_limits(pattern, rows, island);
-                self.respond(pattern, rows, island);
                 let worst = self.worst(pattern, rows, island, part);
                 if worst < 1.0 {
                     return (solves, true);
                 }
+                let held = self.worst_held(pattern, rows, island, part) < 1.0;
+                self.set_centres(pattern, rows, island, held && solves > 0);
+                self.respond(pattern, rows, island);
                 if worst < 0.5 * best {
                     (best, best_at) = (worst, solves);
                 }
@@ -173,6 +179,7 @@ impl Newton {
             let alpha = self.search(pattern, rows, island);
             self.go(pattern, rows, island, alpha);
             solves += 1;
+            if std::env::var("DBG").is_ok() { eprintln!("   {solves} left {left:e} alpha {alpha} slips {slips} before {:e}", best); }
             self.respond(pattern, rows, island);
             // With the same rows the function is a parabola, and its minimum found. The residual is of the size D e: what is left of
             // it is to be small beside e.
@@ -185,9 +192,17 @@ impl Newton {
         (solves, false)
     }
 
-    /// Limits of friction by the normal impulses there are. While Newton goes on they stay: with them the function is convex.
-    fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+    /// Begins a round: limits of friction by the normal impulses there are, and centres. While Newton goes on they stay: with them the
+    /// function is convex.
+    ///
+    /// Rows that hold well enough (`held`) keep their centres. Contacts that say the same never quite agree, and in every round the
+    /// weights would add to the stress between them; the friction that slips with it would find no end.
+    fn set_centres(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, held: bool) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            if !held || self.side[i] == Side::Slips {
+                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                self.centre[row..row + n].copy_from_slice(&self.p[row..row + n]);
+            }
             if rows.blocks[i].bound == Bound::Disk {
                 let (normal, ratio) = rows.disk_ratio(i);
                 self.limit[i] = ratio * self.p[normal].abs();
@@ -210,7 +225,9 @@ impl Newton {
     fn pressed(&self, rows: &Rows, i: usize, alpha: f64, next: &mut [f64; small::MAX]) -> Side {
         let block = &rows.blocks[i];
         let (row, n) = (block.first_row, block.n_rows);
-        let (p, e, e_step) = (&self.p[row..row + n], &self.e[row..row + n], &self.e_step[row..row + n]);
+        let rows_of = row..row + n;
+        let (p, e, e_step) =
+            (&self.centre[rows_of.clone()], &self.e[rows_of.clone()], &self.e_step[rows_of]);
         if rows.inactive[i] {
             next[..n].copy_from_slice(p);
             return Side::Given;
@@ -265,6 +282,13 @@ impl Newton {
         worst
     }
 
+    /// The same of all but friction that slips.
+    fn worst_held(&self, pattern: &Pattern, rows: &Rows, island: &Island, part: f64) -> f64 {
+        let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        let held = blocks.iter().filter(|&&i| self.side[i] != Side::Slips);
+        held.map(|&i| self.off_by(rows, i, part)).fold(0.0, f64::max)
+    }
+
     /// The same of one block.
     pub(super) fn off_by(&self, rows: &Rows, i: usize, part: f64) -> f64 {
         if rows.inactive[i] {
@@ -287,7 +311,7 @@ impl Newton {
                 let size = x[0].hypot(x[1]);
                 let (cut, part) = if size > limit { (limit / size, SLIP_PART) } else { (1.0, part) };
                 let far: f64 = (0..n).map(|a| (p[a] - cut * x[a]) * (p[a] - cut * x[a])).sum();
-                far.sqrt() * k / (part * allowed)
+                far.sqrt() * k / (part * allowed).max(self.floor)
             }
             _ => {
                 let next = (p[0] - e[0] / k).clamp(rows.lower[row], rows.upper[row]);
@@ -334,7 +358,7 @@ impl Newton {
                     // The projection turns with the rate: (limit/|x|) (1 − x xᵀ/|x|²).
                     let weight = WEIGHT / self.stiffness[i];
                     let row = block.first_row;
-                    let x = [0, 1].map(|a| self.p[row + a] - weight * self.e[row + a]);
+                    let x = [0, 1].map(|a| self.centre[row + a] - weight * self.e[row + a]);
                     let size = x[0].hypot(x[1]);
                     let (c, s) = (x[0] / size, x[1] / size);
                     let w = weight * self.limit[i] / size;
@@ -426,8 +450,8 @@ impl Newton {
             sum
         };
         let (start, end) = (slope(0.0), slope(1.0));
-        // φ′ is negative at 0 and never falls; NaN goes on to be found out.
-        if !(end > 0.5 * start.abs()) {
+        // φ′ is negative at 0, but for rounding, and never falls; NaN goes on to be found out.
+        if start >= 0.0 || !(end > 0.5 * start.abs()) {
             return 1.0;
         }
         let (mut low, mut at_low, mut high, mut at_high) = (0.0, start, 1.0, end);
