@@ -150,6 +150,17 @@ impl World {
     /// The touches at the poses whose overlap exceeds `tolerance`, in the order of their keys. A pair that overlaps more
     /// deeply than its features tell gives one touch along its least overlap.
     pub fn overlaps(&mut self, poses: &[Pose], tolerance: f64, out: &mut Vec<Touch>) {
+        self.overlaps_where(poses, tolerance, |_, _, _| true, out);
+    }
+
+    /// The same of those pairs of colliders that `wanted` says.
+    pub(crate) fn overlaps_where(
+        &mut self,
+        poses: &[Pose],
+        tolerance: f64,
+        wanted: impl Fn(&World, u32, u32) -> bool,
+        out: &mut Vec<Touch>,
+    ) {
         out.clear();
         if self.is_empty() {
             return;
@@ -157,6 +168,9 @@ impl World {
         self.find_near(poses, 0.0, |_, _| 0.0);
         let near = std::mem::take(&mut self.near);
         for &(i, j) in &near {
+            if !wanted(self, i, j) {
+                continue;
+            }
             let Some(pair) = self.pair(i, j) else { continue };
             let solids = [i, j].map(|k| &self.colliders[k as usize].solid);
             let bodies = self.pairs[pair].bodies;

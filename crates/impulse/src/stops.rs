@@ -276,7 +276,7 @@ impl Parts<'_> {
             watch.lo = watch.now;
             watch.start = watch.lo.0;
         }
-        let report = self.make(state, scratch, left, t_end, level)?;
+        let mut report = self.make(state, scratch, left, t_end, level)?;
         let mut passed = self.look(state, scratch, true);
         let mut late = left;
         if !passed && let Some(top) = turning_point(scratch, left) {
@@ -288,10 +288,9 @@ impl Parts<'_> {
             passed = self.look(state, scratch, true);
             if !passed {
                 state.clone_from(&scratch.saved);
-                let report = self.make(state, scratch, left, t_end, level)?;
+                report = self.make(state, scratch, left, t_end, level)?;
                 self.look(state, scratch, true);
-                self.accept(&report, state, scratch, left, level)?;
-                return Ok(true);
+                late = left;
             }
         }
         if !passed && let Some(part) = scratch.crossing(self.method) {
@@ -304,7 +303,7 @@ impl Parts<'_> {
             self.accept(&report, state, scratch, part, level)?;
             return Ok(false);
         }
-        if !passed {
+        if !passed && !self.watch_unseen(scratch, left) {
             self.accept(&report, state, scratch, left, level)?;
             return Ok(true);
         }
@@ -371,6 +370,41 @@ impl Parts<'_> {
             }
         }
         passed
+    }
+
+    /// After a step of length `h` in which nothing watched was passed: watches what has gone into something else all the same, if it
+    /// was clearly open when the step began; true if there is something.
+    fn watch_unseen(&self, scratch: &mut Scratch, h: f64) -> bool {
+        let tolerance = scratch.find_unseen(self.method);
+        let Scratch { stops, bodies, rows, touching: Some(touching), .. } = scratch else {
+            return false;
+        };
+        let mut found = false;
+        for touch in &touching.unseen {
+            let [a, b] = touch.bodies;
+            let before = -touch.gap(&touching.from[a], &touching.from[b]);
+            if before >= -tolerance {
+                continue;
+            }
+            let known = stops
+                .watches
+                .iter()
+                .position(|watch| watch.touch.as_ref().is_some_and(|own| own.key == touch.key));
+            let at = known.unwrap_or_else(|| {
+                stops.watches.push(Watch::new(None, Some(*touch)));
+                stops.watches.len() - 1
+            });
+            let watch = &mut stops.watches[at];
+            if watch.block.is_some_and(|block| rows.mode[block] != Mode::Open) {
+                continue;
+            }
+            let after = -touch.gap(&bodies.poses[a], &bodies.poses[b]);
+            let rate = (after - before) / h;
+            (watch.tolerance, watch.start, watch.open) = (tolerance, before, true);
+            (watch.lo, watch.now) = ((before, rate), (after, rate));
+            found |= watch.passed(watch.now);
+        }
+        found
     }
 
     /// Steps to the moment when the first stop is touched, between 0 and `late`, where one has been passed.

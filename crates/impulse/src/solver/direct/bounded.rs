@@ -126,13 +126,15 @@ fn settle_rows(
     let floor = scratch.bodies.position_floor();
     scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
     let (mut solves, mut first) = (0, f64::INFINITY);
+    // Friction that begins to slip has a finer tolerance from then on.
+    let lost = if scratch.rows.contacts.is_empty() { LOST } else { LOST / SLIP_PART };
     while solves < MOST_SOLVES {
         let worst = look_ahead(model, method, look, floor, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
         }
         first = if solves == 0 { worst.max(1.0) } else { first };
-        if worst.is_nan() || worst > LOST * first {
+        if worst.is_nan() || worst > lost * first {
             break;
         }
         solves += settle_linear(scratch);
