@@ -145,15 +145,20 @@ impl Factorizer<'_> {
             let number = self.pool.number(r);
             return self.pool.mul(&[number, outer, square]);
         }
-        let bracket = self.split(&terms, plan, depth);
-        let kept = self.pool.mul(&[outer, bracket]);
-        if r.is_one() {
-            return kept;
+        // The content goes before the bracket if that leaves shorter numbers inside.
+        let length = |terms: &Terms| terms.iter().map(|(_, r)| number_cost(r)).sum::<usize>();
+        if r.is_one() || length(&whole) + number_cost(&r) >= length(&terms) {
+            if r.is_negative() {
+                let turned: Terms = terms.iter().map(|(g, c)| (g.clone(), -c)).collect();
+                let bracket = self.split(&turned, plan, depth);
+                return self.pool.mul(&[Expr::MINUS_ONE, outer, bracket]);
+            }
+            let bracket = self.split(&terms, plan, depth);
+            return self.pool.mul(&[outer, bracket]);
         }
         let bracket = self.split(&whole, plan, depth);
         let number = self.pool.number(r);
-        let pulled = self.pool.mul(&[number, outer, bracket]);
-        if self.cost(pulled) < self.cost(kept) { pulled } else { kept }
+        self.pool.mul(&[number, outer, bracket])
     }
 
     /// g·A + B by the next generator g.
@@ -234,6 +239,15 @@ impl Factorizer<'_> {
         rest.push(self.pool.mul(&[coefficient, bracket]));
         let merged = self.pool.add(&rest);
         if self.cost(merged) < self.cost(sum) { merged } else { sum }
+    }
+}
+
+/// Operations that a coefficient adds to a product: none for ±1, one for a number or 1/n, two for other fractions.
+fn number_cost(r: &Rational) -> usize {
+    match r.parts() {
+        Some((n, d)) if is_decimal(d) => usize::from(n != d),
+        Some((n, d)) => usize::from(n.abs() != 1) + usize::from(d != 1),
+        None => 1,
     }
 }
 

@@ -85,7 +85,7 @@ pub fn shortest(
     if thorough {
         ways.push(recombined(ring, pool, p));
     }
-    let room = 4 * limits.terms;
+    let room = 4 * p.len() + 200;
     ways.extend(separated(ring, pool, p, groups, room));
     if thorough && !groups.is_empty() {
         ways.extend(separated(ring, pool, p, &[], room));
