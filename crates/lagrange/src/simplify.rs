@@ -86,9 +86,12 @@ pub fn shortest(
         ways.push(recombined(ring, pool, p));
     }
     let room = 4 * p.len() + 200;
-    ways.extend(separated(ring, pool, p, groups, room));
-    if thorough && !groups.is_empty() {
-        ways.extend(separated(ring, pool, p, &[], room));
+    ways.extend(separated(ring, pool, p, groups, room, false));
+    if thorough {
+        ways.extend(separated(ring, pool, p, groups, room, true));
+        if !groups.is_empty() {
+            ways.extend(separated(ring, pool, p, &[], room, false));
+        }
     }
     ways.dedup();
     let mut candidates: Vec<(usize, usize, Expr)> = Vec::new();
