@@ -15,6 +15,19 @@ pub fn cost(pool: &Pool, e: Expr) -> usize {
     cost_with(pool, e, &mut memo)
 }
 
+/// Whether fractions with this denominator are written as decimal numbers.
+pub(crate) fn is_decimal(mut d: i64) -> bool {
+    if d <= 8 || d > 1_000_000_000 {
+        return false;
+    }
+    for p in [2, 5] {
+        while d % p == 0 {
+            d /= p;
+        }
+    }
+    d == 1
+}
+
 pub(crate) fn cost_with(pool: &Pool, e: Expr, memo: &mut FxHashMap<Expr, usize>) -> usize {
     if let Some(&known) = memo.get(&e) {
         return known;
@@ -26,7 +39,7 @@ pub(crate) fn cost_with(pool: &Pool, e: Expr, memo: &mut FxHashMap<Expr, usize>)
         let of = |parts: &[Expr]| parts.iter().map(|p| memo[p]).fold(0usize, usize::saturating_add);
         let value = match pool.node(part) {
             Node::Number(n) => match n.as_rational().and_then(Rational::parts) {
-                Some((_, d)) => usize::from(d != 1),
+                Some((_, d)) => usize::from(d != 1 && !is_decimal(d)),
                 None => 0,
             },
             Node::Constant(_) | Node::Symbol(_) | Node::OfTime { .. } => 0,
@@ -35,7 +48,7 @@ pub(crate) fn cost_with(pool: &Pool, e: Expr, memo: &mut FxHashMap<Expr, usize>)
                 let unit = pool
                     .as_rational(factors[0])
                     .and_then(Rational::parts)
-                    .is_some_and(|(n, _)| n.abs() == 1);
+                    .is_some_and(|(n, d)| n.abs() == 1 && !is_decimal(d));
                 factors.len() - 1 - usize::from(unit) + of(factors)
             }
             // 1/x beside another factor is one division; so is the product of several.

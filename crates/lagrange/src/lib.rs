@@ -1,6 +1,7 @@
 //! The Lagrange engine: equations of motion in closed form, derived from energies.
 
 mod algebra;
+pub mod analysis;
 pub mod code;
 pub mod deck;
 pub mod derive;
@@ -11,6 +12,7 @@ mod kinematics;
 mod loops;
 pub mod model;
 pub mod numeric;
+pub mod print;
 pub mod program;
 mod recombine;
 pub mod ring;

@@ -1,7 +1,7 @@
 //! Every model of the gallery: accelerations from Lagrange's equations against those of its rows and masses, which share no
 //! code with them.
 
-use gelenk_lagrange::from_model;
+use gelenk_lagrange::{Options, from_model};
 use gelenk_model::force::ForceContext;
 use gelenk_model::math::Vec3;
 use gelenk_model::{Instant, LoadOptions, Loaded, Model, Pose, State, Twist, Wrench, load_text};
@@ -127,6 +127,9 @@ fn check(name: &str, text: &str) {
     let loaded = load(name, text);
     let mut system = from_model(&loaded).unwrap_or_else(|e| panic!("{name}: {e}"));
     let numeric = system.numeric(&loaded.model).unwrap_or_else(|e| panic!("{name}: {e}"));
+    // The closed form, where it is of a readable size.
+    let options = Options { products: 200_000, terms: 4_000, ..Options::default() };
+    let equations = system.derive(&options).unwrap_or_else(|e| panic!("{name}: {e}"));
     let (q0, qd0) = numeric.read_state(&loaded.model, &loaded.model.start);
     let mut noise = Noise(2003);
     let mut worst: f64 = 0.0;
@@ -163,6 +166,14 @@ fn check(name: &str, text: &str) {
             continue;
         }
         let qdd = numeric.accelerations(&q, &qd, t);
+        if let Some(values) = equations.evaluate(&q, &qd, t, &[]) {
+            let closed = values.qdd.unwrap_or_else(|| panic!("{name}: the metric is singular"));
+            let size = qdd.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
+            for (k, (x, y)) in closed.iter().zip(&qdd).enumerate() {
+                let error = (x - y).abs() / size;
+                assert!(error < 1e-9, "{name}, trial {trial}: q{} of the closed form is {x}, not {y}", k + 1);
+            }
+        }
         let ours = numeric.body_accelerations(&q, &qd, &qdd, t);
         let want = truth(&loaded.model, &state);
         let size = want.iter().map(|(a, _)| a.norm()).fold(1.0, f64::max);
@@ -183,7 +194,7 @@ fn check(name: &str, text: &str) {
             );
         }
     }
-    eprintln!("{name}: {} coordinates, {} rows, worst {worst:.1e}, {} operations", q0.len(), numeric.n_rows(), numeric.tape.n_operations());
+    eprintln!("{name}: {} coordinates, {} rows, worst {worst:.1e}, {} operations, closed {:?}", q0.len(), numeric.n_rows(), numeric.tape.n_operations(), equations.closed.map(|c| c.operations));
 }
 
 #[test]
