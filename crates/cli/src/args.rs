@@ -78,7 +78,7 @@ pub(crate) enum Command {
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
     Points(PointsArgs),
-    /// Read a deck of the program LAGR (1978) and print its coefficients of the equations of motion
+    /// Read a deck of LAGR (1978); print the coefficients of its equations of motion
     Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
     Tables(TablesArgs),
