@@ -44,7 +44,7 @@ pub use certificate::Certificate;
 pub use gelenk_expr as expr;
 pub use gelenk_expr::nearest;
 pub use gelenk_impulse::control;
-pub use gelenk_lagrange as lagrange;
+pub use gelenk_lagrange::deck;
 pub use gelenk_model as model;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};

@@ -25,6 +25,6 @@ pub mod write;
 pub use derive::{Closed, Options};
 pub use equations::Equations;
 pub use model::from_model;
-pub use program::Program;
 pub use numeric::Numeric;
+pub use program::Program;
 pub use system::{DeriveError, System};

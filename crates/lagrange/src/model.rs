@@ -744,7 +744,10 @@ impl<'a> Build<'a> {
             }
             "distance" => return self.thread(body, joint, above, offset, far, &geometry),
             _ => {
-                return unsupported(element, format!("a joint of type `{kind}` has no closed form"));
+                return unsupported(
+                    element,
+                    format!("a joint of type `{kind}` has no closed form"),
+                );
             }
         }
         self.joint_values[joint] = values;

@@ -53,9 +53,8 @@ fn bead_on_a_hoop_climbs() {
     let found = equations.equilibria();
     let angle = (9.81f64 / (0.5 * 36.0)).acos();
     for want in [0.0, angle, -angle, std::f64::consts::PI] {
-        let near = found.iter().any(|e| {
-            gelenk_model::rows::unwrap_angle(e.q[0] - want, 0.0).abs() < 1e-9
-        });
+        let near =
+            found.iter().any(|e| gelenk_model::rows::unwrap_angle(e.q[0] - want, 0.0).abs() < 1e-9);
         assert!(near, "{want}: {found:?}");
     }
     let at_bottom = found.iter().find(|e| e.q[0] == 0.0).expect("found above");
@@ -131,7 +130,9 @@ fn linearization_of_the_hanging_pendulum() {
 #[test]
 fn a_long_chain_of_links() {
     let n = 12;
-    let mut model = String::from("[model]\nname = \"chain\"\ngravity = [0, 0, \"-g\"]\n[parameters]\ng = 9.81\n");
+    let mut model = String::from(
+        "[model]\nname = \"chain\"\ngravity = [0, 0, \"-g\"]\n[parameters]\ng = 9.81\n",
+    );
     for i in 1..=n {
         model += &format!("m{i} = 1\nl{i} = 1\n");
     }
@@ -145,7 +146,8 @@ fn a_long_chain_of_links() {
         place += &format!("-l{i}");
     }
     let loaded = load_text("chain", &model, &LoadOptions::default()).expect("loads");
-    let equations = from_model(&loaded).expect("a tree").derive(&Options::default()).expect("derives");
+    let equations =
+        from_model(&loaded).expect("a tree").derive(&Options::default()).expect("derives");
     let closed = equations.closed.as_ref().expect("planar chains stay small");
     let last = closed.g[n][n];
     assert_eq!(text(&equations, last), format!("m{n}*l{n}^2 + 0.1"));
@@ -176,7 +178,8 @@ fn stops_and_friction_are_left_out_with_a_note() {
         friction = 0.1
     "#;
     let loaded = load_text("stops", model, &LoadOptions::default()).expect("loads");
-    let equations = from_model(&loaded).expect("derives").derive(&Options::default()).expect("derives");
+    let equations =
+        from_model(&loaded).expect("derives").derive(&Options::default()).expect("derives");
     let notes = equations.notes().join("\n");
     assert!(notes.contains("joint `pin`: its end stops"), "{notes}");
     assert!(notes.contains("joint `pin`: its dry friction"), "{notes}");
@@ -210,7 +213,14 @@ fn check_latex(source: &str) {
 
 #[test]
 fn formats() {
-    for name in ["double-pendulum", "heavy-top", "slider-crank", "bead-on-hoop", "spring-swing", "eight-loop"] {
+    for name in [
+        "double-pendulum",
+        "heavy-top",
+        "slider-crank",
+        "bead-on-hoop",
+        "spring-swing",
+        "eight-loop",
+    ] {
         let equations = derive(name);
         check_latex(&equations.latex(true));
         assert!(equations.markdown().starts_with(&format!("# {name}")));

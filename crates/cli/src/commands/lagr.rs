@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use gelenk::deck::{self, DeckError};
 use gelenk::expr::Pool;
-use gelenk::lagrange::deck::{self, DeckError};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, Faults};
