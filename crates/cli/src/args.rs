@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
     Points(PointsArgs),
+    /// Read a deck of LAGR (1978); print the coefficients of its equations of motion
+    Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
     Tables(TablesArgs),
     /// Measure speed, with the error beside it
@@ -111,6 +113,7 @@ impl Command {
             Command::Converge(_) => "converge",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
+            Command::Lagr(_) => "lagr",
             Command::Tables(_) => "tables",
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
@@ -412,6 +415,26 @@ pub(crate) struct PointsArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// `gelenk lagr`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk lagr system-2
+  gelenk lagr my-deck.txt --json
+  gelenk lagr system-2 --deck > my-deck.txt
+
+A deck holds the data of LAGR's punched cards: numbers, bits '1'B and strings in apostrophes with FORMAC expressions, separated by blanks. \
+The answer has the original's headings: coefficients of the kinetic energy G, Christoffel symbols GAM, generalized forces KU, all that are \
+not zero, first in general, then with each replacement list.")]
+pub(crate) struct LagrArgs {
+    /// Path of a deck, system-2 for the example of the paper, or - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) deck: String,
+    /// Print the deck itself, to start one of your own
+    #[arg(long = "deck")]
+    pub(crate) print_deck: bool,
+}
+
 /// `gelenk bench`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -423,7 +446,7 @@ Examples:
 Times are those of the processor, one run after the other; a busy machine shows all the same. Every speed stands beside the error it \
 was had with.")]
 pub(crate) struct BenchArgs {
-    /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
+    /// Which: eight-loop, chain, tree, four-bars, contact, worlds [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Shorter runs and smaller models: a few seconds

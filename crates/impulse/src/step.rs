@@ -148,7 +148,9 @@ impl Stage {
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         if correct {
-            scratch.rows.note_contact_impulses(true, 0.5 * h / self.h_whole);
+            let Scratch { rows, bodies, .. } = scratch;
+            let slow = method.tolerance / h.abs();
+            rows.note_contact_impulses(0.5 * h / self.h_whole, bodies, slow);
         }
         Ok(())
     }

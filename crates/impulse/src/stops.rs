@@ -75,6 +75,8 @@ pub(crate) struct Stops {
     compressing: Vec<f64>,
     /// What contacts had given before a part.
     contacts: ContactLog,
+    /// Blocks that take part in an impact, ascending.
+    touched: Vec<usize>,
 }
 
 impl Watch {
@@ -122,6 +124,7 @@ impl Stops {
             compressed: vec![Twist::zero(); model.n_bodies()],
             compressing: vec![0.0; model.n_rows()],
             contacts: ContactLog::default(),
+            touched: Vec::new(),
         }
     }
 
@@ -329,13 +332,14 @@ impl Parts<'_> {
             scratch.forget_poses();
         }
         let Scratch { rows, bodies, stops, .. } = scratch;
-        let tolerance = self.method.tolerance.max(2.0 * bodies.position_floor());
+        let floor = bodies.position_floor();
+        let tolerance = self.method.tolerance.max(2.0 * floor);
         for watch in &mut stops.watches {
             if let Some(touch) = &watch.touch {
                 watch.tolerance = tolerance;
                 watch.now = place(touch, &bodies.poses, &bodies.twists);
             } else if let Some(block) = watch.block {
-                watch.tolerance = rows.bound_tolerance(block, bodies, self.method);
+                watch.tolerance = rows.bound_tolerance(block, floor, self.method);
                 watch.now = rows.stop_place(block, self.model, bodies, state);
             }
         }
@@ -489,9 +493,11 @@ impl Parts<'_> {
                     && rows.contact(block).values.restitution > 0.0;
                 watch.open = !there || waits;
             }
-            let Stops { watches, .. } = stops;
-            let touched = |i: usize| watches.iter().any(|w| w.block == Some(i) && !w.open);
-            rows.set_instant_bounds(touched);
+            let Stops { watches, touched, .. } = &mut *stops;
+            touched.clear();
+            touched.extend(watches.iter().filter(|w| !w.open).filter_map(|w| w.block));
+            touched.sort_unstable();
+            rows.set_instant_bounds(|i| touched.binary_search(&i).is_ok());
             rows.velocity_impulse.fill(0.0);
             solver
                 .correct_velocities(self.model, self.method, &At::of(state), scratch)

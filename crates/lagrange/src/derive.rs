@@ -33,7 +33,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { limits: Limits::default(), products: 2_000_000, terms: 400_000, legend: true }
+        Options { limits: Limits::default(), products: 2_000_000, terms: 60_000, legend: true }
     }
 }
 
@@ -69,6 +69,7 @@ pub(crate) fn canonical(
     let f = system.coordinates.len();
     let mut ring = Ring::new(&system.positive);
     ring.set_limit(options.products);
+    ring.set_element_limit(options.terms);
     for c in &system.coordinates {
         ring.angle(c.symbol);
     }
@@ -183,6 +184,8 @@ pub struct Closed {
     pub gamma: Vec<Vec<Vec<Expr>>>,
     /// Q_ρ.
     pub q: Vec<Expr>,
+    /// Γ_ρμν q̇^μ q̇^ν − Q_ρ as one expression: g_ρν q̈^ν + motion_ρ = λ_k ∂_ρC_k.
+    pub motion: Vec<Expr>,
     /// Potential energy, of loads that have one.
     pub potential: Expr,
     /// Dissipation function, of loads that have one.
@@ -211,6 +214,11 @@ pub(crate) fn simplified(
     let f = system.coordinates.len();
     let groups = system.parallel_groups();
     let mut full = true;
+    // The work of pairing terms grows with their square: large systems get a smaller share for each entry.
+    let total = canonical.g.iter().flatten().map(Poly::len).sum::<usize>()
+        + canonical.gamma.iter().flatten().flatten().map(Poly::len).sum::<usize>();
+    let mut limits = options.limits;
+    limits.thorough = limits.thorough.min((limits.thorough * 2_000 / total.max(1)).max(24));
     let Canonical { ring, g, gamma, q, potential, dissipation, lengths, closures, .. } = canonical;
     let mut known: rustc_hash::FxHashMap<Poly, Expr> = rustc_hash::FxHashMap::default();
     let mut short = |ring: &mut Ring, pool: &mut Pool, p: &Poly| -> Expr {
@@ -232,7 +240,7 @@ pub(crate) fn simplified(
                 groups.iter().find(|(s, _)| s == angle).map_or(usize::MAX - 1000 - i, |x| x.1)
             })
             .collect();
-        let (e, thorough) = shortest(ring, pool, p, &numbers, &options.limits);
+        let (e, thorough) = shortest(ring, pool, p, &numbers, &limits);
         full &= thorough;
         known.insert(p.clone(), e);
         e
@@ -261,6 +269,15 @@ pub(crate) fn simplified(
         }
     }
     let q_out: Vec<Expr> = q.iter().map(|p| short(ring, pool, p)).collect();
+    let mut motion = Vec::with_capacity(f);
+    for rho in 0..f {
+        let (terms, parts) = whole_row(system, ring, &gamma[rho], &q[rho]);
+        motion.push(if terms <= limits.thorough {
+            short(ring, pool, &parts)
+        } else {
+            row_of_parts(system, pool, &gamma_out[rho], q_out[rho])
+        });
+    }
     let potential = short(ring, pool, potential);
     let dissipation = short(ring, pool, dissipation);
     let symbols: Vec<Expr> = system.coordinates.iter().map(|c| c.symbol).collect();
@@ -293,13 +310,14 @@ pub(crate) fn simplified(
     if !full {
         notes.push(format!(
             "some entries have more than {} terms: they are factored in one order only, those beyond {} not at all",
-            options.limits.thorough, options.limits.terms
+            limits.thorough, limits.terms
         ));
     }
     let mut closed = Closed {
         g: g_out,
         gamma: gamma_out,
         q: q_out,
+        motion,
         potential,
         dissipation,
         closures: closures_out,
@@ -309,8 +327,101 @@ pub(crate) fn simplified(
         operations: 0,
         notes,
     };
+    if options.legend {
+        name_groups(system, pool, &mut closed);
+    }
     closed.operations = closed.count(pool);
     closed
+}
+
+/// Γ_μν q̇^μ q̇^ν − Q in the ring, with its number of terms; nothing if it has too many.
+fn whole_row(system: &System, ring: &mut Ring, gamma: &[Vec<Poly>], q: &Poly) -> (usize, Poly) {
+    let terms = gamma.iter().flatten().map(Poly::len).sum::<usize>() + q.len();
+    if terms > 20_000 {
+        return (terms, Poly::ZERO);
+    }
+    let rates: Vec<Poly> = std::iter::once(Poly::one())
+        .chain(system.coordinates.iter().map(|c| ring.atom(c.rate)))
+        .collect();
+    let mut sum = q.neg();
+    for (mu, row) in gamma.iter().enumerate() {
+        for (nu, part) in row.iter().enumerate() {
+            if !part.is_zero() {
+                let pair = ring.mul(&rates[mu], &rates[nu]);
+                let term = ring.mul(part, &pair);
+                sum = sum.add(&term);
+            }
+        }
+    }
+    (sum.len(), sum)
+}
+
+/// The same from simplified parts.
+fn row_of_parts(system: &System, pool: &mut Pool, gamma: &[Vec<Expr>], q: Expr) -> Expr {
+    let rates: Vec<Expr> =
+        std::iter::once(Expr::ONE).chain(system.coordinates.iter().map(|c| c.rate)).collect();
+    let mut terms = vec![pool.neg(q)];
+    for (mu, row) in gamma.iter().enumerate() {
+        for (nu, part) in row.iter().enumerate() {
+            if *part != Expr::ZERO {
+                terms.push(pool.mul(&[*part, rates[mu], rates[nu]]));
+            }
+        }
+    }
+    pool.add(&terms)
+}
+
+/// Sums of parameters that are worth a name cost at least this much and stand in two places.
+const NAMED_COST: usize = 4;
+
+/// Gives names to sums of parameters that recur, the longest first.
+fn name_groups(system: &System, pool: &mut Pool, closed: &mut Closed) {
+    let parameters: Vec<Expr> = system.parameters.iter().map(|p| p.symbol).collect();
+    let mut number = 0;
+    loop {
+        let mut all = closed.entries();
+        all.extend(&closed.motion);
+        all.extend([closed.potential, closed.dissipation]);
+        let mut places: rustc_hash::FxHashMap<Expr, usize> = rustc_hash::FxHashMap::default();
+        for e in pool.subexpressions(&all) {
+            for part in pool.parts(e) {
+                *places.entry(*part).or_default() += 1;
+            }
+        }
+        for e in &all {
+            *places.entry(*e).or_default() += 1;
+        }
+        let mut memo = rustc_hash::FxHashMap::default();
+        let mut best: Option<(usize, Expr)> = None;
+        for e in pool.subexpressions(&all) {
+            let is_sum = matches!(pool.node(e), gelenk_expr::Node::Sum(_));
+            if !is_sum || places[&e] < 2 {
+                continue;
+            }
+            let cost = crate::factor::cost_with(pool, e, &mut memo);
+            if cost < NAMED_COST || best.is_some_and(|(most, _)| most >= cost) {
+                continue;
+            }
+            let symbols = pool.symbols_of(e);
+            let still = symbols.iter().all(|s| parameters.contains(s))
+                && pool.functions_of_time_of(e).is_empty();
+            if still {
+                best = Some((cost, e));
+            }
+        }
+        let Some((_, group)) = best else { return };
+        number += 1;
+        let mut name = format!("p{number}");
+        while pool.find_symbol(&name).is_some() {
+            name.push('_');
+        }
+        let symbol = pool.symbol(&name);
+        closed.replace(pool, &[(group, symbol)]);
+        closed.definitions.insert(number - 1, (symbol, group, "of parameters".to_owned()));
+        if number >= 40 {
+            return;
+        }
+    }
 }
 
 impl Closed {
@@ -322,6 +433,48 @@ impl Closed {
             sum = sum.saturating_add(crate::factor::cost_with(pool, e, &mut memo));
         }
         sum
+    }
+
+    /// Replaces expressions in all entries.
+    fn replace(&mut self, pool: &mut Pool, with: &[(Expr, Expr)]) {
+        let mut put = |list: &mut [Expr]| {
+            let new = pool.substitute_all(list, with);
+            list.copy_from_slice(&new);
+        };
+        for row in self.g.iter_mut().chain(self.gamma.iter_mut().flatten()).chain(&mut self.jac) {
+            put(row);
+        }
+        put(&mut self.q);
+        put(&mut self.motion);
+        put(&mut self.gamma_rows);
+        put(std::slice::from_mut(&mut self.potential));
+        put(std::slice::from_mut(&mut self.dissipation));
+        for (_, c) in &mut self.closures {
+            put(std::slice::from_mut(c));
+        }
+        for (_, value, _) in &mut self.definitions {
+            put(std::slice::from_mut(value));
+        }
+    }
+
+    /// The values of named quantities over coordinates, rates, time and parameters alone.
+    pub fn unnamed(&self, pool: &mut Pool) -> Vec<(Expr, Expr)> {
+        let mut known: Vec<(Expr, Expr)> = Vec::new();
+        // Names may stand in definitions before or after their own; a few rounds put all in.
+        for (symbol, value, _) in &self.definitions {
+            known.push((*symbol, *value));
+        }
+        for _ in 0..self.definitions.len() {
+            let values: Vec<Expr> = known.iter().map(|(_, v)| *v).collect();
+            let next = pool.substitute_all(&values, &known);
+            if next == values {
+                break;
+            }
+            for (slot, value) in known.iter_mut().zip(next) {
+                slot.1 = value;
+            }
+        }
+        known
     }
 
     /// All entries of the equations, each of symmetric arrays once.

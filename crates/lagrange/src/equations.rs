@@ -93,11 +93,7 @@ impl Equations {
         let closed = self.closed.clone()?;
         let pool = &mut self.system.pool;
         let program = crate::program::of_closed(pool, &self.system.coordinates, &closed);
-        let mut back: Vec<(Expr, Expr)> = Vec::new();
-        for (symbol, value, _) in &closed.definitions {
-            let value = pool.substitute(*value, &back);
-            back.push((*symbol, value));
-        }
+        let back = closed.unnamed(pool);
         let outputs = pool.substitute_all(&program, &back);
         let numbers: Vec<(Expr, Expr)> =
             self.system.parameters.iter().map(|p| (p.symbol, pool.float(p.value))).collect();

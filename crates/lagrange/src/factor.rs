@@ -15,6 +15,19 @@ pub fn cost(pool: &Pool, e: Expr) -> usize {
     cost_with(pool, e, &mut memo)
 }
 
+/// Whether fractions with this denominator are written as decimal numbers.
+pub(crate) fn is_decimal(mut d: i64) -> bool {
+    if d <= 8 || d > 1_000_000_000 {
+        return false;
+    }
+    for p in [2, 5] {
+        while d % p == 0 {
+            d /= p;
+        }
+    }
+    d == 1
+}
+
 pub(crate) fn cost_with(pool: &Pool, e: Expr, memo: &mut FxHashMap<Expr, usize>) -> usize {
     if let Some(&known) = memo.get(&e) {
         return known;
@@ -26,7 +39,7 @@ pub(crate) fn cost_with(pool: &Pool, e: Expr, memo: &mut FxHashMap<Expr, usize>)
         let of = |parts: &[Expr]| parts.iter().map(|p| memo[p]).fold(0usize, usize::saturating_add);
         let value = match pool.node(part) {
             Node::Number(n) => match n.as_rational().and_then(Rational::parts) {
-                Some((_, d)) => usize::from(d != 1),
+                Some((_, d)) => usize::from(d != 1 && !is_decimal(d)),
                 None => 0,
             },
             Node::Constant(_) | Node::Symbol(_) | Node::OfTime { .. } => 0,
@@ -35,7 +48,7 @@ pub(crate) fn cost_with(pool: &Pool, e: Expr, memo: &mut FxHashMap<Expr, usize>)
                 let unit = pool
                     .as_rational(factors[0])
                     .and_then(Rational::parts)
-                    .is_some_and(|(n, _)| n.abs() == 1);
+                    .is_some_and(|(n, d)| n.abs() == 1 && !is_decimal(d));
                 factors.len() - 1 - usize::from(unit) + of(factors)
             }
             // 1/x beside another factor is one division; so is the product of several.
@@ -132,15 +145,20 @@ impl Factorizer<'_> {
             let number = self.pool.number(r);
             return self.pool.mul(&[number, outer, square]);
         }
-        let bracket = self.split(&terms, plan, depth);
-        let kept = self.pool.mul(&[outer, bracket]);
-        if r.is_one() {
-            return kept;
+        // The content goes before the bracket if that leaves shorter numbers inside.
+        let length = |terms: &Terms| terms.iter().map(|(_, r)| number_cost(r)).sum::<usize>();
+        if r.is_one() || length(&whole) + number_cost(&r) >= length(&terms) {
+            if r.is_negative() {
+                let turned: Terms = terms.iter().map(|(g, c)| (g.clone(), -c)).collect();
+                let bracket = self.split(&turned, plan, depth);
+                return self.pool.mul(&[Expr::MINUS_ONE, outer, bracket]);
+            }
+            let bracket = self.split(&terms, plan, depth);
+            return self.pool.mul(&[outer, bracket]);
         }
         let bracket = self.split(&whole, plan, depth);
         let number = self.pool.number(r);
-        let pulled = self.pool.mul(&[number, outer, bracket]);
-        if self.cost(pulled) < self.cost(kept) { pulled } else { kept }
+        self.pool.mul(&[number, outer, bracket])
     }
 
     /// g·A + B by the next generator g.
@@ -221,6 +239,15 @@ impl Factorizer<'_> {
         rest.push(self.pool.mul(&[coefficient, bracket]));
         let merged = self.pool.add(&rest);
         if self.cost(merged) < self.cost(sum) { merged } else { sum }
+    }
+}
+
+/// Operations that a coefficient adds to a product: none for ±1, one for a number or 1/n, two for other fractions.
+fn number_cost(r: &Rational) -> usize {
+    match r.parts() {
+        Some((n, d)) if is_decimal(d) => usize::from(n != d),
+        Some((n, d)) => usize::from(n.abs() != 1) + usize::from(d != 1),
+        None => 1,
     }
 }
 

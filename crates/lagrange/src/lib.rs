@@ -1,6 +1,7 @@
 //! The Lagrange engine: equations of motion in closed form, derived from energies.
 
 mod algebra;
+pub mod analysis;
 pub mod code;
 pub mod deck;
 pub mod derive;
@@ -11,6 +12,7 @@ mod kinematics;
 mod loops;
 pub mod model;
 pub mod numeric;
+pub mod print;
 pub mod program;
 mod recombine;
 pub mod ring;
@@ -23,6 +25,6 @@ pub mod write;
 pub use derive::{Closed, Options};
 pub use equations::Equations;
 pub use model::from_model;
-pub use numeric::Numeric;
 pub use program::Program;
+pub use numeric::Numeric;
 pub use system::{DeriveError, System};

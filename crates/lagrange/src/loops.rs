@@ -21,6 +21,7 @@ pub(crate) fn row_value<A: Algebra>(
             let u = kinematics.lifted(system, a, ends[0].node, above, &u, false);
             dot(a, &u, &gap)
         }
+        Row::Gap { ends, axis } => kinematics.gap(system, a, ends)[*axis].clone(),
         Row::Right { nodes, directions } => {
             let above = Kinematics::<A::E>::meeting(system, *nodes);
             let [u, w] = [0, 1].map(|i| {
@@ -65,7 +66,7 @@ pub(crate) fn row_value<A: Algebra>(
 /// A name for a row, for people.
 pub(crate) fn row_label(row: &Row, i: usize) -> String {
     match row {
-        Row::Along { .. } => format!("gap {}", i + 1),
+        Row::Along { .. } | Row::Gap { .. } => format!("gap {}", i + 1),
         Row::Right { .. } => format!("tilt {}", i + 1),
         Row::Distance { .. } => "length".to_owned(),
         Row::Surface { .. } => "surface".to_owned(),

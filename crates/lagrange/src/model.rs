@@ -933,6 +933,7 @@ impl<'a> Build<'a> {
             v
         };
         let gap = |direction: VecExpr| Row::Along { ends: ends.clone(), direction };
+        let meet = |axis: usize| Row::Gap { ends: ends.clone(), axis };
         // Axes of the joint frames in the drawing: z along the axis, x and y across.
         let drawn = geometry.world_axes.map(|axes| axes.map(|v| self.tidy_vec(&v)));
         let frame = |build: &mut Self, which: usize, seat: &Seat| -> [VecExpr; 3] {
@@ -947,14 +948,14 @@ impl<'a> Build<'a> {
         let right = |u: VecExpr, w: VecExpr| Row::Right { nodes, directions: [u, w] };
         let mut rows: Vec<Row> = Vec::new();
         match kind {
-            "ball" => rows.extend([0, 1, 2].map(|i| gap(unit(i)))),
+            "ball" => rows.extend([0, 1, 2].map(&meet)),
             "hinge" => {
-                rows.extend([0, 1, 2].map(|i| gap(unit(i))));
+                rows.extend([0, 1, 2].map(&meet));
                 let (fa, fb) = (frame(self, 0, &seat_a), frame(self, 1, &seat_b));
                 rows.extend([right(fa[2], fb[0]), right(fa[2], fb[1])]);
             }
             "universal" => {
-                rows.extend([0, 1, 2].map(|i| gap(unit(i))));
+                rows.extend([0, 1, 2].map(&meet));
                 let axes = drawn.unwrap_or([unit(2), unit(0)]);
                 let z = self.unit(&axes[0]);
                 let x = self.unit(&axes[1]);
@@ -975,7 +976,7 @@ impl<'a> Build<'a> {
             }
             "fixed" | "translation" => {
                 if kind == "fixed" {
-                    rows.extend([0, 1, 2].map(|i| gap(unit(i))));
+                    rows.extend([0, 1, 2].map(&meet));
                 }
                 let (fa, fb) = (frame(self, 0, &seat_a), frame(self, 1, &seat_b));
                 rows.extend([right(fa[2], fb[1]), right(fa[0], fb[2]), right(fa[1], fb[0])]);

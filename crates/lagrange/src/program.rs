@@ -476,6 +476,7 @@ pub(crate) fn numbers(system: &mut System, pool: &mut Pool, values: &[(Expr, Exp
                 ends.iter_mut().for_each(|e| all(&mut e.place));
                 all(direction);
             }
+            Row::Gap { ends, .. } => ends.iter_mut().for_each(|e| all(&mut e.place)),
             Row::Right { directions, .. } => directions.iter_mut().for_each(|d| all(d)),
             Row::Distance { ends, length } => {
                 ends.iter_mut().for_each(|e| all(&mut e.place));

@@ -60,6 +60,9 @@ struct Atom {
 /// Products of more terms than this give up; see [`Ring::overflowed`].
 const MAX_PRODUCT: usize = 40_000_000;
 
+/// More circular functions than this fill the memory with their products.
+const MAX_TRIGS: usize = 100_000;
+
 /// The tables of a ring: its atoms, angles, monomials and circular functions.
 #[derive(Clone, Debug)]
 pub struct Ring {
@@ -81,6 +84,8 @@ pub struct Ring {
     derivatives: FxHashMap<(bool, u32, Expr), Poly>,
     /// Terms that products may have before the ring gives up.
     limit: usize,
+    /// Terms that an element may have.
+    element_limit: usize,
     overflowed: bool,
 }
 
@@ -229,6 +234,7 @@ impl Ring {
             converted: FxHashMap::default(),
             derivatives: FxHashMap::default(),
             limit: MAX_PRODUCT,
+            element_limit: usize::MAX,
             overflowed: false,
         }
     }
@@ -236,6 +242,11 @@ impl Ring {
     /// Sets the number of terms that a product may have.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
+    }
+
+    /// Sets the number of terms that an element may have.
+    pub fn set_element_limit(&mut self, limit: usize) {
+        self.element_limit = limit;
     }
 
     /// Whether a product was larger than the limit: all results since then are worthless.
@@ -430,6 +441,10 @@ impl Ring {
             }
         }
         let product = Poly::collect(map);
+        if product.len() > self.element_limit || self.trigs.len() > MAX_TRIGS {
+            self.overflowed = true;
+            return Poly::ZERO;
+        }
         if reduce { self.reduce(product) } else { product }
     }
 

@@ -245,6 +245,13 @@ pub enum Row {
         /// u in a's axes.
         direction: VecExpr,
     },
+    /// A component of Δ in the axes of the node where both branches meet.
+    Gap {
+        /// The points.
+        ends: [LinkPoint; 2],
+        /// 0, 1, 2 for x, y, z.
+        axis: usize,
+    },
     /// u·w for a direction u of a's node and w of b's.
     Right {
         /// The nodes.

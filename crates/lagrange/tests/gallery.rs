@@ -1,7 +1,7 @@
 //! Every model of the gallery: accelerations from Lagrange's equations against those of its rows and masses, which share no
 //! code with them.
 
-use gelenk_lagrange::from_model;
+use gelenk_lagrange::{Options, from_model};
 use gelenk_model::force::ForceContext;
 use gelenk_model::math::Vec3;
 use gelenk_model::{Instant, LoadOptions, Loaded, Model, Pose, State, Twist, Wrench, load_text};
@@ -18,7 +18,8 @@ fn truth(model: &Model, state: &State) -> Vec<(Vec3, Vec3)> {
     let (mut poses, mut twists) = (vec![Pose::identity(); n], vec![Twist::zero(); n]);
     state.write_poses(&mut poses);
     state.write_twists(&mut twists);
-    let at = Instant { t: state.t, poses: &poses, twists: &twists, coordinates: &state.coordinate };
+    let at =
+        Instant { t: state.t, poses: &poses, twists: &twists, coordinates: &state.coordinate };
     let mut work = model.work();
     let mut signals = vec![0.0; model.signals.n];
     model.signals.evaluate(model, &at, &mut work, &mut signals);
@@ -50,10 +51,7 @@ fn truth(model: &Model, state: &State) -> Vec<(Vec3, Vec3)> {
     if rows == 0 {
         return (0..n)
             .map(|i| {
-                (
-                    free.fixed_rows::<3>(6 * i).into_owned(),
-                    free.fixed_rows::<3>(6 * i + 3).into_owned(),
-                )
+                (free.fixed_rows::<3>(6 * i).into_owned(), free.fixed_rows::<3>(6 * i + 3).into_owned())
             })
             .collect();
     }
@@ -80,8 +78,7 @@ fn truth(model: &Model, state: &State) -> Vec<(Vec3, Vec3)> {
     for r in 0..rows {
         for (i, (m, inertia)) in inverse.iter().enumerate() {
             let a = Vec3::new(jac[(r, 6 * i)], jac[(r, 6 * i + 1)], jac[(r, 6 * i + 2)]) * *m;
-            let b =
-                inertia * Vec3::new(jac[(r, 6 * i + 3)], jac[(r, 6 * i + 4)], jac[(r, 6 * i + 5)]);
+            let b = inertia * Vec3::new(jac[(r, 6 * i + 3)], jac[(r, 6 * i + 4)], jac[(r, 6 * i + 5)]);
             for k in 0..3 {
                 minv_jt[(6 * i + k, r)] = a[k];
                 minv_jt[(6 * i + 3 + k, r)] = b[k];
@@ -107,12 +104,7 @@ fn truth(model: &Model, state: &State) -> Vec<(Vec3, Vec3)> {
     }
     let v_dot = free + minv_jt * lambda;
     (0..n)
-        .map(|i| {
-            (
-                v_dot.fixed_rows::<3>(6 * i).into_owned(),
-                v_dot.fixed_rows::<3>(6 * i + 3).into_owned(),
-            )
-        })
+        .map(|i| (v_dot.fixed_rows::<3>(6 * i).into_owned(), v_dot.fixed_rows::<3>(6 * i + 3).into_owned()))
         .collect()
 }
 
@@ -121,8 +113,7 @@ struct Noise(u64);
 
 impl Noise {
     fn next(&mut self) -> f64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         #[allow(clippy::cast_precision_loss)]
         let x = (self.0 >> 11) as f64 / (1u64 << 53) as f64;
         2.0 * x - 1.0
@@ -136,6 +127,9 @@ fn check(name: &str, text: &str) {
     let loaded = load(name, text);
     let mut system = from_model(&loaded).unwrap_or_else(|e| panic!("{name}: {e}"));
     let numeric = system.numeric(&loaded.model).unwrap_or_else(|e| panic!("{name}: {e}"));
+    // The closed form, where it is of a readable size.
+    let options = Options { products: 200_000, terms: 4_000, ..Options::default() };
+    let equations = system.derive(&options).unwrap_or_else(|e| panic!("{name}: {e}"));
     let (q0, qd0) = numeric.read_state(&loaded.model, &loaded.model.start);
     let mut noise = Noise(2003);
     let mut worst: f64 = 0.0;
@@ -172,6 +166,14 @@ fn check(name: &str, text: &str) {
             continue;
         }
         let qdd = numeric.accelerations(&q, &qd, t);
+        if let Some(values) = equations.evaluate(&q, &qd, t, &[]) {
+            let closed = values.qdd.unwrap_or_else(|| panic!("{name}: the metric is singular"));
+            let size = qdd.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
+            for (k, (x, y)) in closed.iter().zip(&qdd).enumerate() {
+                let error = (x - y).abs() / size;
+                assert!(error < 1e-9, "{name}, trial {trial}: q{} of the closed form is {x}, not {y}", k + 1);
+            }
+        }
         let ours = numeric.body_accelerations(&q, &qd, &qdd, t);
         let want = truth(&loaded.model, &state);
         let size = want.iter().map(|(a, _)| a.norm()).fold(1.0, f64::max);
@@ -192,12 +194,7 @@ fn check(name: &str, text: &str) {
             );
         }
     }
-    eprintln!(
-        "{name}: {} coordinates, {} rows, worst {worst:.1e}, {} operations",
-        q0.len(),
-        numeric.n_rows(),
-        numeric.tape.n_operations()
-    );
+    eprintln!("{name}: {} coordinates, {} rows, worst {worst:.1e}, {} operations, closed {:?}", q0.len(), numeric.n_rows(), numeric.tape.n_operations(), equations.closed.map(|c| c.operations));
 }
 
 #[test]

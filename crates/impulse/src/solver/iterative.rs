@@ -5,6 +5,7 @@ use gelenk_model::Model;
 use gelenk_model::signal::Work;
 
 use super::direct::{settle_positions, settle_velocities};
+use super::primal::put_back;
 use super::{Anderson, Solver, norm};
 use crate::balls::Balls;
 use crate::bounds::{Bound, SLIP_PART};
@@ -61,9 +62,14 @@ impl Solver for Iterative {
         } else {
             rows.begin_positions(bodies);
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
+            rows.begun.copy_from_slice(&rows.impulse);
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
             match sweeps(&mut system, anderson, most) {
-                Err((_, done)) if done == most => {
+                Err((_, done)) if done == most || touches => {
+                    if done < most {
+                        put_back(rows, bodies, false); // they ran away
+                    }
                     let (solves, settled) = settle_positions(model, method, look, scratch);
                     if settled {
                         return Ok(done + solves);
@@ -104,8 +110,13 @@ impl Solver for Iterative {
             found
         } else {
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
+            rows.begun.copy_from_slice(&rows.velocity_impulse);
             match sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, most) {
-                Err((_, done)) if done == most => {
+                Err((_, done)) if done == most || touches => {
+                    if done < most {
+                        put_back(rows, bodies, true);
+                    }
                     let (solves, settled) = settle_velocities(method, scratch);
                     if settled {
                         return Ok(done + solves);

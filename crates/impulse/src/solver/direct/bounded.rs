@@ -13,7 +13,7 @@ use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 use crate::small;
-use crate::solver::{Iterative, Solver, norm};
+use crate::solver::{Iterative, Solver, norm, primal};
 
 /// Most solves; after that the sweep takes over.
 const MOST_SOLVES: u64 = 100;
@@ -31,10 +31,6 @@ pub(super) fn correct_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    if scratch.rows.model_size.rows == 0 {
-        // Bodies that only touch: sweeps from the impulses of the step before are the shortest way.
-        return Iterative.correct_positions(model, method, look, scratch);
-    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
@@ -67,9 +63,6 @@ pub(super) fn correct_velocities(
     at: &At<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    if scratch.rows.model_size.rows == 0 {
-        return Iterative.correct_velocities(model, method, at, scratch);
-    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         if rows.inactive[i] || matches!(rows.blocks[i].bound, Bound::None | Bound::Disk) {
@@ -91,11 +84,40 @@ pub(super) fn correct_velocities(
 }
 
 /// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-///
+/// those there were. Where bodies touch, Newton on their velocities comes first; contacts alone are too redundant for K.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if !scratch.rows.contacts.is_empty() {
+        (solves, settled) = primal::settle_positions(model, method, look, scratch);
+    }
+    if !settled && scratch.rows.model_size.rows > 0 {
+        let (own, closed) = settle_rows(model, method, look, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
+/// The same for velocities.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if !scratch.rows.contacts.is_empty() {
+        (solves, settled) = primal::settle_velocities(method, scratch);
+    }
+    if !settled && scratch.rows.model_size.rows > 0 {
+        let (own, closed) = settle_row_velocities(method, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
 /// Each look at C(t+h) gives a linear problem with bounds, which is solved to the end before the next look: while rows are still
 /// taking sides, impulses may be far from where they end, and free flight would be far from linear.
-pub(crate) fn settle_positions(
+fn settle_rows(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -121,9 +143,8 @@ pub(crate) fn settle_positions(
     (solves, false)
 }
 
-/// Velocity correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+/// Velocity correction by the active set.
+fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
     let mut solves = 0;
