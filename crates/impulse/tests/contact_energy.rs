@@ -222,8 +222,6 @@ fn impacts_make_no_energy_and_keep_momentum() {
     let mut faults = Vec::new();
     for case in first..first + cases {
         let (text, free) = collision(&mut Random(2003 + case));
-            std::fs::write(format!("/tmp/cases/{case}.toml"), &text).unwrap();
-        }
         let model = toml(&text);
         let outcome = match play(&model, 0.002) {
             Ok(outcome) => outcome,
