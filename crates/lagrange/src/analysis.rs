@@ -141,7 +141,9 @@ impl Equations {
             }
         }
         let limits = crate::simplify::Limits::default();
-        Some(crate::simplify::shortest(&mut exact.ring, &mut self.system.pool, &sum, &[], &limits).0)
+        Some(
+            crate::simplify::shortest(&mut exact.ring, &mut self.system.pool, &sum, &[], &limits).0,
+        )
     }
 
     /// Whether coefficients depend on time of themselves.
@@ -196,7 +198,10 @@ impl Equations {
             .canonical
             .as_ref()
             .is_some_and(|exact| exact.others.is_empty() && exact.dissipation.is_zero());
-        if steady && conservative && let Some(closed) = self.closed.clone() {
+        if steady
+            && conservative
+            && let Some(closed) = self.closed.clone()
+        {
             // h = Σ q̇ ∂T/∂q̇ − T + U = ½ g_ij q̇ q̇ − ½ g_00 + U
             let pool = &mut self.system.pool;
             let mut terms = vec![closed.potential];
@@ -257,21 +262,23 @@ impl Equations {
             simplify(pool, e, &assumptions)
         };
         let f = system.coordinates.len();
-        let by = |pool: &mut Pool, variables: &[Expr], at: &mut dyn FnMut(&mut Pool, Expr) -> Expr| {
-            let mut out = Vec::with_capacity(f);
-            for e in &motion {
-                let slopes: Vec<Expr> = variables.iter().map(|x| pool.diff(*e, *x)).collect();
-                out.push(slopes.into_iter().map(|s| at(pool, s)).collect::<Vec<Expr>>());
-            }
-            out
-        };
+        let by =
+            |pool: &mut Pool, variables: &[Expr], at: &mut dyn FnMut(&mut Pool, Expr) -> Expr| {
+                let mut out = Vec::with_capacity(f);
+                for e in &motion {
+                    let slopes: Vec<Expr> = variables.iter().map(|x| pool.diff(*e, *x)).collect();
+                    out.push(slopes.into_iter().map(|s| at(pool, s)).collect::<Vec<Expr>>());
+                }
+                out
+            };
         let symbols: Vec<Expr> = system.coordinates.iter().map(|c| c.symbol).collect();
         let rates: Vec<Expr> = system.coordinates.iter().map(|c| c.rate).collect();
         let inputs: Vec<Expr> = system.inputs.iter().map(|(s, _)| *s).collect();
         let position = by(pool, &symbols, &mut at);
         let velocity = by(pool, &rates, &mut at);
         let input = by(pool, &inputs, &mut at);
-        let input = input.into_iter().map(|r| r.into_iter().map(|e| pool.neg(e)).collect()).collect();
+        let input =
+            input.into_iter().map(|r| r.into_iter().map(|e| pool.neg(e)).collect()).collect();
         let mass = mass.into_iter().map(|r| r.into_iter().map(|e| at(pool, e)).collect()).collect();
         let mut part = |m: &[Vec<Expr>], sign: i64| -> Vec<Vec<Expr>> {
             (0..f)
@@ -316,7 +323,9 @@ impl Equations {
         let jac = pool.jacobian(&rest, &symbols);
         let mut outputs = rest;
         outputs.extend(jac.into_iter().flatten());
-        let Ok(tape) = gelenk_expr::Tape::compile(pool, &outputs, &symbols) else { return Vec::new() };
+        let Ok(tape) = gelenk_expr::Tape::compile(pool, &outputs, &symbols) else {
+            return Vec::new();
+        };
         let is_angle: Vec<bool> = system
             .coordinates
             .iter()
@@ -364,7 +373,8 @@ impl Equations {
             }
             let same = |a: &Equilibrium| {
                 a.q.iter().zip(&q).zip(&is_angle).all(|((x, y), angle)| {
-                    let gap = if *angle { gelenk_model::rows::unwrap_angle(x - y, 0.0) } else { x - y };
+                    let gap =
+                        if *angle { gelenk_model::rows::unwrap_angle(x - y, 0.0) } else { x - y };
                     gap.abs() < 1e-6
                 })
             };
@@ -395,7 +405,7 @@ fn solve(
     let size = mass.amax();
     let lu = mass.clone().full_piv_lu();
     let pivot = lu.u().diagonal().iter().fold(f64::INFINITY, |a: f64, b| a.min(b.abs()));
-    if !(pivot > 1e-14 * size) {
+    if pivot.is_nan() || pivot <= 1e-14 * size {
         return None;
     }
     let free = lu.solve(right)?;

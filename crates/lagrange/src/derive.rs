@@ -358,9 +358,8 @@ fn whole_row(system: &System, ring: &mut Ring, gamma: &[Vec<Poly>], q: &Poly) ->
 
 /// The same from simplified parts.
 fn row_of_parts(system: &System, pool: &mut Pool, gamma: &[Vec<Expr>], q: Expr) -> Expr {
-    let rates: Vec<Expr> = std::iter::once(Expr::ONE)
-        .chain(system.coordinates.iter().map(|c| c.rate))
-        .collect();
+    let rates: Vec<Expr> =
+        std::iter::once(Expr::ONE).chain(system.coordinates.iter().map(|c| c.rate)).collect();
     let mut terms = vec![pool.neg(q)];
     for (mu, row) in gamma.iter().enumerate() {
         for (nu, part) in row.iter().enumerate() {

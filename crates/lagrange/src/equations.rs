@@ -102,7 +102,9 @@ impl Equations {
         inputs.extend(self.system.coordinates.iter().map(|c| c.rate));
         inputs.push(pool.time());
         inputs.extend(self.system.inputs.iter().map(|(s, _)| *s));
-        Some(Tape::compile(pool, &outputs, &inputs).map_err(|e| DeriveError::Compile(e.to_string())))
+        Some(
+            Tape::compile(pool, &outputs, &inputs).map_err(|e| DeriveError::Compile(e.to_string())),
+        )
     }
 }
 

@@ -215,7 +215,8 @@ impl<A: Algebra> Sum<'_, A> {
             Law::Along { displacement, force, kind } => {
                 let tau = a.expr(*force);
                 for mu in 1..=f {
-                    let slope = a.pool().diff(*displacement, self.system.coordinates[mu - 1].symbol);
+                    let slope =
+                        a.pool().diff(*displacement, self.system.coordinates[mu - 1].symbol);
                     if slope != Expr::ZERO {
                         let slope = a.expr(slope);
                         let q = a.mul(&tau, &slope);
@@ -263,7 +264,8 @@ impl<A: Algebra> Sum<'_, A> {
                 let velocities = self.kinematics.point_columns(a, point.node, &point.place);
                 let (mut v, mut omega) = (zero_vec(a), zero_vec(a));
                 for (column, (mu, part)) in columns.iter().zip(&velocities) {
-                    let rate = if *mu == 0 { Expr::ONE } else { self.system.coordinates[mu - 1].rate };
+                    let rate =
+                        if *mu == 0 { Expr::ONE } else { self.system.coordinates[mu - 1].rate };
                     let rate = a.expr(rate);
                     let x = scale_vec(a, &rate, part);
                     v = add_vec(a, &v, &x);

@@ -14,8 +14,8 @@ use crate::kinematics::Kinematics;
 use crate::ring::Ring;
 use crate::state::Reader;
 use crate::system::{
-    AlongKind, Axes, Closure, Coordinate, DeriveError, Law, Link, LinkPoint, Load, MatExpr, Measure,
-    Motion, Node, Parameter, Row, System, VecExpr,
+    AlongKind, Axes, Closure, Coordinate, DeriveError, Law, Link, LinkPoint, Load, MatExpr,
+    Measure, Motion, Node, Parameter, Row, System, VecExpr,
 };
 use crate::tree::{Carrier, plan};
 
@@ -45,7 +45,7 @@ pub fn from_model(loaded: &Loaded) -> Result<System, DeriveError> {
 }
 
 /// Where a body sits on the tree.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Seat {
     node: usize,
     /// Turns vectors of the drawing to the node's axes; `None`: the same axes.
@@ -77,10 +77,8 @@ fn unsupported<T>(element: String, reason: impl Into<String>) -> Result<T, Deriv
 impl<'a> Build<'a> {
     fn new(loaded: &'a Loaded) -> Self {
         let model = &loaded.model;
-        let world =
-            Seat { node: 0, align: None, origin: [Expr::ZERO; 3], pointlike: false };
-        let seats =
-            model.bodies.iter().map(|b| b.fixed.then(|| world.clone())).collect::<Vec<_>>();
+        let world = Seat { node: 0, align: None, origin: [Expr::ZERO; 3], pointlike: false };
+        let seats = model.bodies.iter().map(|b| b.fixed.then(|| world)).collect::<Vec<_>>();
         let root = Node {
             parent: 0,
             offset: [Expr::ZERO; 3],
@@ -219,7 +217,7 @@ impl<'a> Build<'a> {
     }
 
     fn seat(&self, body: BodyId) -> Seat {
-        self.seats[body.index()].clone().expect("every body is seated before it is asked for")
+        self.seats[body.index()].expect("every body is seated before it is asked for")
     }
 
     fn link_point(&mut self, body: BodyId, drawn: &VecExpr) -> LinkPoint {
@@ -230,9 +228,8 @@ impl<'a> Build<'a> {
     /// A new coordinate with names that no parameter has.
     fn coordinate(&mut self, measure: Measure, meaning: String, singular: Option<String>) -> usize {
         let n = self.system.coordinates.len();
-        let taken = |pool: &Pool, prefix: &str| {
-            pool.find_symbol(&format!("{prefix}{}", n + 1)).is_some()
-        };
+        let taken =
+            |pool: &Pool, prefix: &str| pool.find_symbol(&format!("{prefix}{}", n + 1)).is_some();
         let prefix = ["q", "qq", "coordinate_"]
             .into_iter()
             .find(|p| !taken(&self.system.pool, p))
@@ -250,19 +247,26 @@ impl<'a> Build<'a> {
         n
     }
 
-    fn node(&mut self, parent: usize, offset: VecExpr, motion: Motion, value: Expr, coordinate: Option<usize>) -> usize {
+    fn node(
+        &mut self,
+        parent: usize,
+        offset: VecExpr,
+        motion: Motion,
+        value: Expr,
+        coordinate: Option<usize>,
+    ) -> usize {
         self.system.nodes.push(Node { parent, offset, motion, value, coordinate });
         self.system.nodes.len() - 1
     }
 
     /// Seats a body of the model: nodes of its joint, its inertia, readers of its coordinates.
     fn body(&mut self, body: usize, parent: usize, carrier: Carrier) -> Result<(), DeriveError> {
-        let above = self.seats[parent].clone().expect("parents come first");
+        let above = self.seats[parent].expect("parents come first");
         let seat = match carrier {
             Carrier::Free => self.free(body, &above),
             Carrier::Joint(joint, reversed) => self.carried(body, joint, reversed, &above)?,
         };
-        self.seats[body] = Some(seat.clone());
+        self.seats[body] = Some(seat);
         self.link(body, &seat);
         Ok(())
     }
@@ -271,13 +275,12 @@ impl<'a> Build<'a> {
         let about = &self.loaded.model.bodies[body];
         let placement = self.loaded.description.bodies[body].clone();
         let zero = Expr::ZERO;
-        let (mass, com, tensor) = match &about.symbolic {
-            Some(s) => (s.mass, s.center_of_mass, s.inertia),
-            None => {
-                let pool = &mut self.system.pool;
-                let j = [0, 1, 2].map(|i| pool.float(about.inertia[i]));
-                (pool.float(about.mass), [zero; 3], [j[0], j[1], j[2], zero, zero, zero])
-            }
+        let (mass, com, tensor) = if let Some(s) = &about.symbolic {
+            (s.mass, s.center_of_mass, s.inertia)
+        } else {
+            let pool = &mut self.system.pool;
+            let j = [0, 1, 2].map(|i| pool.float(about.inertia[i]));
+            (pool.float(about.mass), [zero; 3], [j[0], j[1], j[2], zero, zero, zero])
         };
         let is_point = about.kind == BodyKind::Point;
         let pool = &mut self.system.pool;
@@ -285,23 +288,19 @@ impl<'a> Build<'a> {
         let center = [0, 1, 2].map(|i| pool.add(&[placement.position[i], turned[i]]));
         let center = if is_point { [zero; 3] } else { self.local(seat, &center) };
         let tensor = tensor.map(|e| self.tidy(e));
-        let inertia = if is_point {
-            [[zero; 3]; 3]
-        } else {
-            self.inertia(&placement, seat, &tensor)
-        };
+        let inertia =
+            if is_point { [[zero; 3]; 3] } else { self.inertia(&placement, seat, &tensor) };
         let mass = self.tidy(mass);
         // Node axes → drawing → file frame → principal frame.
         let to_mat = |m: Option<MatExpr>, build: &Self| {
             m.map_or_else(Mat3::identity, |m| Mat3::from_fn(|i, j| build.number(m[i][j])))
         };
         let definitions = self.definitions.clone();
-        let rotation = placement.rotation.map(|m| {
-            m.map(|row| row.map(|e| self.system.pool.substitute(e, &definitions)))
-        });
+        let rotation = placement
+            .rotation
+            .map(|m| m.map(|row| row.map(|e| self.system.pool.substitute(e, &definitions))));
         let file = self.loaded.model.bodies[body].frame_rot.to_rotation_matrix().into_inner();
-        let principal =
-            to_mat(seat.align, self) * to_mat(rotation, self) * file.transpose();
+        let principal = to_mat(seat.align, self) * to_mat(rotation, self) * file.transpose();
         let moments = self.loaded.model.bodies[body].inertia;
         let thin = (0..3).find(|i| moments[*i] == 0.0 && !is_point).map(|i| Vec3::ith(i, 1.0));
         self.system.links.push(Link {
@@ -330,13 +329,13 @@ impl<'a> Build<'a> {
         let rotation = placement.rotation.map(|m| m.map(|row| self.tidy_vec(&row)));
         let own_axes = seat.align.is_some() && seat.align == rotation.map(transpose);
         let round = xy == zero && xz == zero && yz == zero && xx == yy;
-        if own_axes || (seat.align.is_none() && placement.rotation.is_none()) || (round && xx == zz) {
+        if own_axes || (seat.align.is_none() && placement.rotation.is_none()) || (round && xx == zz)
+        {
             return file;
         }
         if round {
             // A E + (C − A) n nᵀ with n along z of the file frame.
-            let along =
-                placement.along.or_else(|| rotation.map(|r| [r[0][2], r[1][2], r[2][2]]));
+            let along = placement.along.or_else(|| rotation.map(|r| [r[0][2], r[1][2], r[2][2]]));
             let along = along.unwrap_or([zero, zero, Expr::ONE]);
             let along = self.tidy_vec(&along);
             let along = self.aligned(seat, &along);
@@ -405,14 +404,12 @@ impl<'a> Build<'a> {
             let mut direction = [Expr::ZERO; 3];
             direction[i] = Expr::ONE;
             let symbol = self.system.coordinates[k].symbol;
-            parent =
-                self.node(parent, [Expr::ZERO; 3], Motion::Slide(direction), symbol, Some(k));
+            parent = self.node(parent, [Expr::ZERO; 3], Motion::Slide(direction), symbol, Some(k));
             numbers.push(k);
         }
-        self.system.readers.push(Reader::Position {
-            coordinates: [numbers[0], numbers[1], numbers[2]],
-            body,
-        });
+        self.system
+            .readers
+            .push(Reader::Position { coordinates: [numbers[0], numbers[1], numbers[2]], body });
         if is_point {
             return Seat { node: parent, align: above.align, origin, pointlike: false };
         }
@@ -453,8 +450,8 @@ impl<'a> Build<'a> {
         let mut node = parent;
         let mut axes = [Vec3::zeros(); 3];
         for (i, direction) in [u, w].into_iter().enumerate() {
-            let singular =
-                (i == 1).then(|| "two turns across the rod: singular where the second is ±π/2".to_owned());
+            let singular = (i == 1)
+                .then(|| "two turns across the rod: singular where the second is ±π/2".to_owned());
             let meaning = format!("{element}, turn {} across the rod", i + 1);
             let k = self.coordinate(Measure::Angle, meaning, singular);
             let symbol = self.system.coordinates[k].symbol;
@@ -467,7 +464,7 @@ impl<'a> Build<'a> {
         axes[2] = self.number_vec(&along).normalize();
         let coordinates = [numbers[0], numbers[1], usize::MAX];
         self.system.readers.push(Reader::Turns { coordinates, axes, parent, body });
-        Seat { node, ..seat.clone() }
+        Seat { node, ..*seat }
     }
 
     /// Three turns of a body about the origin of its seat, one after the other; two for a thin rod.
@@ -477,23 +474,26 @@ impl<'a> Build<'a> {
         }
         let model = &self.loaded.model;
         let parent = seat.node;
-        let (axes, names, singular, align) = match self.euler_align(body, &seat) {
-            Some(align) => (
+        let (axes, names, singular, align) = if self.is_top(body, &seat) {
+            // The node's axes are those of the file.
+            let rotation = self.loaded.description.bodies[body].rotation;
+            let align = rotation.map(|m| transpose(m).map(|row| self.tidy_vec(&row)));
+            (
                 [2, 0, 2],
                 ["precession", "nutation", "spin"].map(str::to_owned),
                 "Euler's angles z, x, z: singular where the nutation is 0 or π".to_owned(),
                 align,
-            ),
-            None => {
-                // Cardan's angles; the axis of the fastest spin comes last, so that it may turn fully.
-                let spin = model.start.omega[body];
-                let last = if spin.norm() > 1e-9 { spin.iamax() } else { 2 };
-                let order = [(last + 1) % 3, (last + 2) % 3, last];
-                let letters = order.map(|a| ["x", "y", "z"][a]);
-                let singular =
-                    format!("Cardan angles {}: singular where the second is ±π/2", letters.join(", "));
-                (order, letters.map(|l| format!("turn about {l}")), singular, seat.align)
-            }
+            )
+        } else {
+            // Cardan's angles; the axis of the fastest spin comes last, so that it may turn fully.
+            let spin = model.start.omega[body];
+            let last = if spin.norm() > 1e-9 { spin.iamax() } else { 2 };
+            let order = [(last + 1) % 3, (last + 2) % 3, last];
+            let letters = order.map(|a| ["x", "y", "z"][a]);
+            let letters_list = letters.join(", ");
+            let singular =
+                format!("Cardan angles {letters_list}: singular where the second is ±π/2");
+            (order, letters.map(|l| format!("turn about {l}")), singular, seat.align)
         };
         let mut node = parent;
         let mut coordinates = [0; 3];
@@ -511,30 +511,32 @@ impl<'a> Build<'a> {
         Seat { node, align, origin: seat.origin, pointlike: false }
     }
 
-    /// The file axes of a round body with a tilted axle under vertical gravity, for which Euler's angles are best.
-    fn euler_align(&mut self, body: usize, seat: &Seat) -> Option<Option<MatExpr>> {
+    /// Whether it is a round body with a tilted axle under vertical gravity, for which Euler's angles are best.
+    fn is_top(&self, body: usize, seat: &Seat) -> bool {
         let model = &self.loaded.model;
-        let turned = self.system.path(seat.node).into_iter().any(|i| {
-            matches!(self.system.nodes[i].motion, Motion::Turn(_) | Motion::Screw(..))
-        });
-        let placement = self.loaded.description.bodies[body].clone();
-        let about = model.bodies[body].symbolic.as_ref()?;
+        let turned =
+            self.system.path(seat.node).into_iter().any(|i| {
+                matches!(self.system.nodes[i].motion, Motion::Turn(_) | Motion::Screw(..))
+            });
+        let Some(about) = &model.bodies[body].symbolic else { return false };
         let [xx, yy, zz, xy, xz, yz] = about.inertia;
-        let zero = Expr::ZERO;
-        let round = xx == yy && xx != zz && [xy, xz, yz] == [zero; 3];
+        let round = xx == yy && xx != zz && [xy, xz, yz] == [Expr::ZERO; 3];
         let g = self.number_vec(&self.system.gravity);
         let vertical = g.x.abs() + g.y.abs() < 1e-12 && g.z.abs() > 0.0;
-        let pose = model.start.pose(BodyId(u32::try_from(body).ok()?));
+        let pose = model.start.pose(BodyId(u32::try_from(body).unwrap_or(0)));
         let axle = model.bodies[body].frame_pose(&pose).rot.column(2).into_owned();
         let tilted = axle.z.abs() < 0.995;
-        if turned || !round || !vertical || !tilted || placement.along.is_some() {
-            return None;
-        }
-        Some(placement.rotation.map(|m| transpose(m).map(|row| self.tidy_vec(&row))))
+        let by_ends = self.loaded.description.bodies[body].along.is_some();
+        !turned && round && vertical && tilted && !by_ends
     }
 
     /// The value of a joint coordinate: a new q, or the motion that prescribes it.
-    fn joint_value(&mut self, joint: usize, which: usize, measure: Measure) -> (Expr, Option<usize>) {
+    fn joint_value(
+        &mut self,
+        joint: usize,
+        which: usize,
+        measure: Measure,
+    ) -> (Expr, Option<usize>) {
         if let Some(&target) = self.prescribed.get(&(joint, which)) {
             return (self.tidy(target), None);
         }
@@ -543,7 +545,11 @@ impl<'a> Build<'a> {
         let word = names.get(which).map_or("coordinate", |c| c.name);
         let meaning = format!("joint `{}`, {word}", about.name);
         let k = self.coordinate(measure, meaning, None);
-        self.system.readers.push(Reader::Joint { coordinate: k, joint: JointId(u32::try_from(joint).unwrap_or(0)), which });
+        self.system.readers.push(Reader::Joint {
+            coordinate: k,
+            joint: JointId(u32::try_from(joint).unwrap_or(0)),
+            which,
+        });
         (self.system.coordinates[k].symbol, Some(k))
     }
 
@@ -563,9 +569,22 @@ impl<'a> Build<'a> {
         let child_is_point = self.loaded.model.bodies[body].kind == BodyKind::Point;
         let points = geometry.world_points.map(|p| self.tidy_vec(&p));
         let gap = self.number_vec(&points[1]) - self.number_vec(&points[0]);
-        let glides = matches!(kind, "distance" | "rail" | "plane-point" | "curve" | "translation" | "slider" | "cylindrical" | "planar");
+        let glides = matches!(
+            kind,
+            "distance"
+                | "rail"
+                | "plane-point"
+                | "curve"
+                | "translation"
+                | "slider"
+                | "cylindrical"
+                | "planar"
+        );
         if gap.norm() > 1e-6 && !glides {
-            return unsupported(element, "it is open as drawn; draw the bodies where the joint is closed");
+            return unsupported(
+                element,
+                "it is open as drawn; draw the bodies where the joint is closed",
+            );
         }
         let (near, far) = (points[side], points[1 - side]);
         let axes = geometry.world_axes;
@@ -577,7 +596,7 @@ impl<'a> Build<'a> {
         let pivot = if reversed && open { near } else { far };
         let offset = if kind == "distance" { near } else { pivot };
         let offset = self.local(above, &offset);
-        let start = geometry.start.map_or(Expr::ZERO, |s| self.tidy(s));
+        let start = self.tidy(geometry.start);
         // Elementary motions from a to b: axis, kind, value from the drawing.
         let mut steps: Vec<(Motion, Expr, Option<usize>)> = Vec::new();
         let axis = |build: &mut Self, i: usize| {
@@ -593,7 +612,8 @@ impl<'a> Build<'a> {
             let gap = [0, 1, 2].map(|i| build.system.pool.sub(points[1][i], points[0][i]));
             let gap = build.tidy_vec(&gap);
             let gap = build.aligned(above, &gap);
-            let d = crate::algebra::dot(&mut InPool { pool: &mut build.system.pool }, &gap, direction);
+            let d =
+                crate::algebra::dot(&mut InPool { pool: &mut build.system.pool }, &gap, direction);
             build.tidy(d)
         };
         let mut extra_turns = false;
@@ -666,7 +686,12 @@ impl<'a> Build<'a> {
                     } else {
                         let meaning = format!("{element}, {} in the plane", ["x", "y"][i]);
                         let k = self.coordinate(Measure::Length, meaning, None);
-                        let reader = Reader::Glide { coordinate: k, ends: self.principal_ends(joint), direction: [x, y][i], seat: above.node };
+                        let reader = Reader::Glide {
+                            coordinate: k,
+                            ends: self.principal_ends(joint),
+                            direction: [x, y][i],
+                            seat: above.node,
+                        };
                         self.system.readers.push(reader);
                         (self.system.coordinates[k].symbol, Some(k))
                     };
@@ -713,15 +738,23 @@ impl<'a> Build<'a> {
                 steps.push((Motion::Path(d), symbol, Some(k)));
                 extra_turns = !child_is_point;
             }
-            "distance" => return self.thread(body, joint, above, offset, far, &geometry),
-            _ => return unsupported(element, format!("a joint of type `{kind}` has no closed form")),
+            "distance" => return Ok(self.thread(body, joint, above, offset, far, &geometry)),
+            _ => {
+                return unsupported(
+                    element,
+                    format!("a joint of type `{kind}` has no closed form"),
+                );
+            }
         }
         self.joint_values[joint] = values;
         if reversed {
             steps.reverse();
             for (motion, value, _) in &mut steps {
                 if let Motion::Path(_) = motion {
-                    return unsupported(element, "the curve must belong to the body nearer to the world");
+                    return unsupported(
+                        element,
+                        "the curve must belong to the body nearer to the world",
+                    );
                 }
                 *value = self.system.pool.neg(*value);
             }
@@ -759,7 +792,13 @@ impl<'a> Build<'a> {
         }
         // u = (h − n (n·h))/|…|, w = n × u, with the helper that the numbers chose.
         let (a, b, c) = (value.x.abs(), value.y.abs(), value.z.abs());
-        let helper = if c >= a && c >= b { 0 } else if a >= b { 1 } else { 2 };
+        let helper = if c >= a && c >= b {
+            0
+        } else if a >= b {
+            1
+        } else {
+            2
+        };
         let n = self.tidy_vec(n);
         let n = self.unit(&n);
         let pool = &mut self.system.pool;
@@ -782,7 +821,7 @@ impl<'a> Build<'a> {
         offset: VecExpr,
         far: VecExpr,
         geometry: &JointGeometry,
-    ) -> Result<Seat, DeriveError> {
+    ) -> Seat {
         let model = &self.loaded.model;
         let element = format!("joint `{}`", model.joints[joint].name);
         let length = geometry.parameters.iter().find(|(n, _)| *n == "length").map(|(_, e)| *e);
@@ -801,10 +840,18 @@ impl<'a> Build<'a> {
             (axes, ["azimuth", "angle from the vertical"], "singular where the thread is vertical")
         } else if r.y.abs() < 0.8 * r.norm() {
             let axes = [[o, minus, o], [one, o, o]];
-            (axes, ["swing in the x-z plane", "swing out of it"], "singular where the thread lies along y")
+            (
+                axes,
+                ["swing in the x-z plane", "swing out of it"],
+                "singular where the thread lies along y",
+            )
         } else {
             let axes = [[one, o, o], [o, one, o]];
-            (axes, ["swing in the y-z plane", "swing out of it"], "singular where the thread lies along x")
+            (
+                axes,
+                ["swing in the y-z plane", "swing out of it"],
+                "singular where the thread lies along x",
+            )
         };
         let mut node = above.node;
         let mut numbers = [0; 2];
@@ -822,19 +869,26 @@ impl<'a> Build<'a> {
         let axes = axes.map(|a| self.number_vec(&a));
         let ends = self.principal_ends(joint);
         let reversed = model.joints[joint].bodies[0].index() == body;
-        self.system.readers.push(Reader::Thread { coordinates: numbers, axes, ends, reversed, parent: above.node });
+        self.system.readers.push(Reader::Thread {
+            coordinates: numbers,
+            axes,
+            ends,
+            reversed,
+            parent: above.node,
+        });
         let is_point = model.bodies[body].kind == BodyKind::Point;
         let mut seat = Seat { node, align: above.align, origin: far, pointlike: is_point };
         if !is_point {
             // Beyond the rod the body turns freely; its axes are told against the rod's.
             seat = self.turns(body, &element, seat);
         }
-        Ok(seat)
+        seat
     }
 
     /// Gears, and motions that no tree joint could take up.
     fn ties(&mut self) -> Result<(), DeriveError> {
-        let mut names = self.loaded.model.rows.iter().filter(|row| matches!(row.kind, RowKind::Tie(_)));
+        let mut names =
+            self.loaded.model.rows.iter().filter(|row| matches!(row.kind, RowKind::Tie(_)));
         for tie in &self.loaded.description.ties {
             let name = names.next().map_or_else(String::new, |row| row.name.clone());
             let mut sum = Vec::new();
@@ -943,10 +997,30 @@ impl<'a> Build<'a> {
                 let f = self.system.pool.substitute(f, &self.definitions);
                 rows.push(Row::Surface { ends: [origin, ends[1].clone()], axes, x, f });
             }
-            "rope" => return unsupported(element, "a rope is slack or taut and has no one equation of motion; use `distance` for a taut one"),
-            "screw" => return unsupported(element, "a screw that closes a loop counts turns; let it carry the tree"),
-            "curve" => return unsupported(element, "a curve that closes a loop is not derived; hang its body on the curve alone"),
-            _ => return unsupported(element, format!("a joint of type `{kind}` cannot close a loop here")),
+            "rope" => {
+                return unsupported(
+                    element,
+                    "a rope is slack or taut and has no one equation of motion; use `distance` for a taut one",
+                );
+            }
+            "screw" => {
+                return unsupported(
+                    element,
+                    "a screw that closes a loop counts turns; let it carry the tree",
+                );
+            }
+            "curve" => {
+                return unsupported(
+                    element,
+                    "a curve that closes a loop is not derived; hang its body on the curve alone",
+                );
+            }
+            _ => {
+                return unsupported(
+                    element,
+                    format!("a joint of type `{kind}` cannot close a loop here"),
+                );
+            }
         }
         self.system.closures.push(Closure { name: element, rows });
         Ok(())
@@ -1036,11 +1110,15 @@ impl<'a> Build<'a> {
         let file = [0, 1, 2].map(|i| {
             let whole = file[i].round();
             #[expect(clippy::cast_possible_truncation, reason = "small")]
-            if (file[i] - whole).abs() < 1e-15 { algebra.pool.num(whole as i64) } else { algebra.pool.float(file[i]) }
+            if (file[i] - whole).abs() < 1e-15 {
+                algebra.pool.num(whole as i64)
+            } else {
+                algebra.pool.float(file[i])
+            }
         });
-        let rotation = placement.rotation.map(|r| {
-            r.map(|row| row.map(|e| algebra.pool.substitute(e, &self.definitions)))
-        });
+        let rotation = placement
+            .rotation
+            .map(|r| r.map(|row| row.map(|e| algebra.pool.substitute(e, &self.definitions))));
         let drawn = turn(algebra, &rotation, &file);
         if !vector.is_point {
             let local = turn(algebra, &seat.align, &drawn);
@@ -1114,14 +1192,15 @@ impl<'a> Build<'a> {
             .map(|((body, _), drawn)| self.link_point(*body, drawn))
             .collect();
         let pair = |points: &[LinkPoint]| [points[0].clone(), points[1].clone()];
-        let along = |build: &Self, axis: &gelenk_model::force::JointAxis| {
-            match build.joint_values[axis.joint.index()].get(axis.which) {
-                Some(&q) => Ok(q),
-                None => unsupported(
-                    format!("force `{name}`"),
-                    "it acts along a joint that closes a loop; the engine has no coordinate for it",
-                ),
-            }
+        let along = |build: &Self, axis: &gelenk_model::force::JointAxis| match build.joint_values
+            [axis.joint.index()]
+        .get(axis.which)
+        {
+            Some(&q) => Ok(q),
+            None => unsupported(
+                format!("force `{name}`"),
+                "it acts along a joint that closes a loop; the engine has no coordinate for it",
+            ),
         };
         Ok(match kind {
             ForceKind::Spring(_) => Law::Spring {
@@ -1176,8 +1255,7 @@ impl<'a> Build<'a> {
                     ModelAxes::Body => {
                         let body = law.point.body;
                         let rotation = self.loaded.description.bodies[body.index()].rotation;
-                        let rotation =
-                            rotation.map(|r| r.map(|row| self.tidy_vec(&row)));
+                        let rotation = rotation.map(|r| r.map(|row| self.tidy_vec(&row)));
                         let seat = self.seat(body);
                         let mut algebra = InPool { pool: &mut self.system.pool };
                         let [f, t] = [force, torque].map(|v| {

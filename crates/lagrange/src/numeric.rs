@@ -44,8 +44,7 @@ impl Numeric {
             system.parameters.iter().map(|p| (p.symbol, p.value)).collect();
         let placement = Placement::new(system, &values)?;
         let mut pool = system.pool.clone();
-        let numbers: Vec<(Expr, Expr)> =
-            values.iter().map(|(s, x)| (*s, pool.float(*x))).collect();
+        let numbers: Vec<(Expr, Expr)> = values.iter().map(|(s, x)| (*s, pool.float(*x))).collect();
         let n_rows: usize = system.closures.iter().map(|c| c.rows.len()).sum();
         let mut kept = vec![true; n_rows];
         let compile = |pool: &Pool, out: &[Expr], inputs: &[Expr]| {

@@ -30,13 +30,10 @@ impl Equations {
     }
 
     /// Indices of a coefficient: `12`, or `1,12` where numbers have several digits.
-    fn indices(list: &[usize], style: Style) -> String {
+    fn indices(list: &[usize]) -> String {
         let separator = if list.iter().any(|i| *i > 9) { "," } else { "" };
         let text: Vec<String> = list.iter().map(usize::to_string).collect();
-        match style {
-            Style::Text => text.join(separator),
-            Style::Latex => text.join(separator),
-        }
+        text.join(separator)
     }
 
     /// The equations line by line: only what is not zero, symmetric entries once.
@@ -45,7 +42,7 @@ impl Equations {
         let text = |e: Expr| self.name_of(e, style);
         let mut out = Vec::new();
         let name = |letter: &str, list: &[usize]| {
-            let i = Self::indices(list, style);
+            let i = Self::indices(list);
             match style {
                 Style::Text => format!("{letter}_{i}"),
                 Style::Latex => {
@@ -54,11 +51,8 @@ impl Equations {
                 }
             }
         };
-        let lines: Vec<_> = closed
-            .definitions
-            .iter()
-            .map(|(s, e, _)| (text(*s), text(*e)))
-            .collect();
+        let lines: Vec<_> =
+            closed.definitions.iter().map(|(s, e, _)| (text(*s), text(*e))).collect();
         out.push(Section { title: "Named quantities", lines });
         let mut lines = Vec::new();
         for mu in 0..=f {
@@ -147,7 +141,10 @@ impl Equations {
             for nu in 1..=f {
                 let g = closed.g[rho + 1][nu];
                 if g != Expr::ZERO {
-                    left.push(times(g, write(pool, self.coordinates()[nu - 1].acceleration, style)));
+                    left.push(times(
+                        g,
+                        write(pool, self.coordinates()[nu - 1].acceleration, style),
+                    ));
                 }
             }
             if closed.motion[rho] != Expr::ZERO {
@@ -216,12 +213,14 @@ impl Equations {
             notes.extend(closed.notes.iter().cloned());
         }
         let roots = self.closed.as_ref().is_some_and(|c| {
-            c.definitions.iter().any(|(_, e, _)| {
-                matches!(self.pool().node(*e), gelenk_expr::Node::Power(..))
-            })
+            c.definitions
+                .iter()
+                .any(|(_, e, _)| matches!(self.pool().node(*e), gelenk_expr::Node::Power(..)))
         });
         if roots && !self.system.positive.is_empty() {
-            notes.push("parameters with positive values are taken as positive under roots".to_owned());
+            notes.push(
+                "parameters with positive values are taken as positive under roots".to_owned(),
+            );
         }
         notes
     }
@@ -240,7 +239,13 @@ impl Equations {
         }
         for p in self.used_parameters() {
             let what = p.description.as_deref().unwrap_or("parameter");
-            let _ = writeln!(out, "\\item ${} = {}$: {}", symbol(&p.name, Style::Latex), p.value, latex_text(what));
+            let _ = writeln!(
+                out,
+                "\\item ${} = {}$: {}",
+                symbol(&p.name, Style::Latex),
+                p.value,
+                latex_text(what)
+            );
         }
         out.push_str("\\end{itemize}\n");
         if let Some(closed) = &self.closed {

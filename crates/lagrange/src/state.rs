@@ -188,7 +188,8 @@ impl Placement {
         let (mut poses, mut twists) = (vec![Pose::identity(); n], vec![Twist::zero(); n]);
         state.write_poses(&mut poses);
         state.write_twists(&mut twists);
-        let at = Instant { t: state.t, poses: &poses, twists: &twists, coordinates: &state.coordinate };
+        let at =
+            Instant { t: state.t, poses: &poses, twists: &twists, coordinates: &state.coordinate };
         let mut q = vec![0.0; self.n];
         let mut glides = self.glides.iter();
         for reader in &self.readers {
@@ -203,7 +204,8 @@ impl Placement {
                 }
                 Reader::Turns { coordinates, axes, parent, body } => {
                     let above = self.node_poses(&q, state.t)[*parent].0;
-                    let Some((_, _, principal)) = self.principal.iter().find(|p| p.0 == *body) else {
+                    let Some((_, _, principal)) = self.principal.iter().find(|p| p.0 == *body)
+                    else {
                         continue;
                     };
                     let r = above.transpose() * poses[*body].rot * principal.transpose();
@@ -275,10 +277,8 @@ impl Placement {
         // A point mass turns nowhere, and a thin rod not about itself; what their nodes do is not asked.
         for i in 0..self.n_links {
             if let Some(keep) = self.turning(q, i, state.t) {
-                let (turned, had) = (
-                    keep * jac.rows(6 * i + 3, 3),
-                    keep * wanted.fixed_rows::<3>(6 * i + 3),
-                );
+                let (turned, had) =
+                    (keep * jac.rows(6 * i + 3, 3), keep * wanted.fixed_rows::<3>(6 * i + 3));
                 jac.rows_mut(6 * i + 3, 3).copy_from(&turned);
                 wanted.fixed_rows_mut::<3>(6 * i + 3).copy_from(&had);
                 let moved = keep * Vec3::new(base[6 * i + 3], base[6 * i + 4], base[6 * i + 5]);
@@ -318,7 +318,8 @@ fn least_squares(mut a: DMatrix<f64>, mut b: DVector<f64>) -> Vec<f64> {
     let mut largest: f64 = 0.0;
     for k in 0..n {
         let left = (0..n).filter(|j| !order.contains(j));
-        let Some(best) = left.max_by(|i, j| a.column(*i).norm().total_cmp(&a.column(*j).norm())) else {
+        let Some(best) = left.max_by(|i, j| a.column(*i).norm().total_cmp(&a.column(*j).norm()))
+        else {
             break;
         };
         let size = a.column(best).norm();
@@ -411,7 +412,9 @@ mod tests {
         let (x, y, z) = (Vec3::x(), Vec3::y(), Vec3::z());
         for axes in [[x, y, z], [y, z, x], [z, x, y], [z, x, z], [-y, x, z]] {
             let want = [0.4, 0.7, -1.2];
-            let r = turn_about(&axes[0], want[0]) * turn_about(&axes[1], want[1]) * turn_about(&axes[2], want[2]);
+            let r = turn_about(&axes[0], want[0])
+                * turn_about(&axes[1], want[1])
+                * turn_about(&axes[2], want[2]);
             let got = angles_of(&r, &axes);
             for k in 0..3 {
                 assert!((got[k] - want[k]).abs() < 1e-12, "{axes:?}: {got:?}");

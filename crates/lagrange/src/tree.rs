@@ -51,7 +51,6 @@ fn carries(loaded: &Loaded, joint: usize, reversed: bool) -> bool {
     let parent_is_point = model.bodies[parent.index()].kind == BodyKind::Point;
     match model.joints[joint].kind.type_name() {
         "rail" | "plane-point" | "curve" => !reversed && !parent_is_point,
-        "distance" => true,
         "ball" => !parent_is_point,
         _ => true,
     }
@@ -81,9 +80,7 @@ pub(crate) fn plan(loaded: &Loaded) -> Plan {
     let mut placed: Vec<bool> = model.bodies.iter().map(|b| b.fixed).collect();
     let mut used = vec![false; model.joints.len()];
     let mut bodies: Vec<(usize, usize, Carrier)> = Vec::new();
-    let weight = |joint: usize| {
-        freedoms(loaded, joint).map(|f| 2 * f + usize::from(!acted[joint]))
-    };
+    let weight = |joint: usize| freedoms(loaded, joint).map(|f| 2 * f + usize::from(!acted[joint]));
     loop {
         // The cheapest joint from what stands to what does not.
         let mut best: Option<(usize, usize, bool)> = None;

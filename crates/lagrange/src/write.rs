@@ -31,7 +31,11 @@ pub fn write(pool: &Pool, e: Expr, style: Style) -> String {
 fn at(pool: &Pool, e: Expr, style: Style, level: Level, depth: usize) -> String {
     if depth > MAX_DEPTH {
         let text = pool.display(e).to_string();
-        return if style == Style::Text { format!("({text})") } else { format!("\\mathtt{{{}}}", escape(&text)) };
+        return if style == Style::Text {
+            format!("({text})")
+        } else {
+            format!("\\mathtt{{{}}}", escape(&text))
+        };
     }
     let (text, own) = plain(pool, e, style, depth);
     if own < level { parenthesized(&text, style) } else { text }
@@ -74,7 +78,9 @@ fn plain(pool: &Pool, e: Expr, style: Style, depth: usize) -> (String, Level) {
                         ">=" => "\\ge",
                         other => other,
                     };
-                    format!("\\begin{{cases}}{x} & {a} {sign} {b}\\\\ {y} & \\text{{else}}\\end{{cases}}")
+                    format!(
+                        "\\begin{{cases}}{x} & {a} {sign} {b}\\\\ {y} & \\text{{else}}\\end{{cases}}"
+                    )
                 }
             };
             (text, Level::Atom)
@@ -173,11 +179,7 @@ fn product(pool: &Pool, factors: &[Expr], style: Style, depth: usize) -> (String
         }
         Style::Latex => {
             let top = if above.is_empty() { "1".to_owned() } else { above.join("\\,") };
-            if below.is_empty() {
-                top
-            } else {
-                format!("\\frac{{{top}}}{{{}}}", below.join("\\,"))
-            }
+            if below.is_empty() { top } else { format!("\\frac{{{top}}}{{{}}}", below.join("\\,")) }
         }
     };
     (format!("{sign}{text}"), Level::Product)
@@ -299,7 +301,11 @@ fn decimal(r: &Rational) -> Option<String> {
             let digits = format!("{:0>width$}", whole.unsigned_abs(), width = places + 1);
             let (front, back) = digits.split_at(digits.len() - places);
             let sign = if whole < 0 { "-" } else { "" };
-            return Some(if places == 0 { format!("{sign}{front}") } else { format!("{sign}{front}.{back}") });
+            return Some(if places == 0 {
+                format!("{sign}{front}")
+            } else {
+                format!("{sign}{front}.{back}")
+            });
         }
         scale = scale.checked_mul(10)?;
     }
@@ -324,7 +330,11 @@ fn number(n: &Number, style: Style) -> (String, Level) {
     }
     let value = n.to_f64();
     let size = value.abs();
-    let text = if size != 0.0 && !(1e-4..1e9).contains(&size) { format!("{value:e}") } else { format!("{value}") };
+    let text = if size != 0.0 && !(1e-4..1e9).contains(&size) {
+        format!("{value:e}")
+    } else {
+        format!("{value}")
+    };
     match (style, text.split_once('e')) {
         (Style::Latex, Some((mantissa, exponent))) => {
             (format!("{mantissa}\\cdot 10^{{{exponent}}}"), Level::Product)
@@ -334,8 +344,9 @@ fn number(n: &Number, style: Style) -> (String, Level) {
 }
 
 const GREEK: [&str; 24] = [
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "rho",
-    "sigma", "tau", "phi", "chi", "psi", "omega", "Omega", "Theta", "Phi",
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
+    "lambda", "mu", "nu", "xi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega", "Omega",
+    "Theta", "Phi",
 ];
 
 fn escape(text: &str) -> String {
@@ -364,7 +375,11 @@ pub(crate) fn symbol(name: &str, style: Style) -> String {
                 Style::Latex => {
                     let (head, index) = split_index(base);
                     let head = latex_head(head);
-                    if index.is_empty() { format!("{dots}{{{head}}}") } else { format!("{dots}{{{head}}}_{{{}}}", escape(index)) }
+                    if index.is_empty() {
+                        format!("{dots}{{{head}}}")
+                    } else {
+                        format!("{dots}{{{head}}}_{{{}}}", escape(index))
+                    }
                 }
             };
         }

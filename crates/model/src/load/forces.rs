@@ -140,7 +140,11 @@ impl<'a> Context<'a> {
         let points: Vec<_> = bodies.into_iter().zip(ends.local_expr).collect();
         let values = vec![("length", length_expr), ("stiffness", stiffness_expr)];
         let kind = ForceKind::Spring(Spring { ends: pair, length, stiffness });
-        self.add_force(&spring.name, kind, ForceValues { points: points.clone(), world_points: ends.world_expr.to_vec(), values });
+        self.add_force(
+            &spring.name,
+            kind,
+            ForceValues { points: points.clone(), world_points: ends.world_expr.to_vec(), values },
+        );
         if let Some((damping, span)) = damping {
             let (expr, damping) = damping?;
             self.warn_negative(&spring.site("damping"), span, damping);
@@ -213,7 +217,8 @@ impl<'a> Context<'a> {
             )
             .collect();
         let kind = ForceKind::Applied(AppliedForce { point, force: push, torque: turn, axes });
-        let world_points = vec![self.body_frames[body.index()].clone().point_expr(&mut self.pool, &place_expr)];
+        let world_points =
+            vec![self.body_frames[body.index()].clone().point_expr(&mut self.pool, &place_expr)];
         let points = vec![(body, place_expr)];
         self.add_force(&force.name, kind, ForceValues { points, world_points, values });
         Some(())
@@ -341,7 +346,8 @@ impl<'a> Context<'a> {
         let symbolic = self.builder.model().bodies[body.index()].symbolic.as_ref();
         let center = symbolic.map_or([Expr::ZERO; 3], |s| s.center_of_mass);
         let place = place.map_or(center, |(expr, _)| expr);
-        let world_points = vec![self.body_frames[body.index()].clone().point_expr(&mut self.pool, &place)];
+        let world_points =
+            vec![self.body_frames[body.index()].clone().point_expr(&mut self.pool, &place)];
         let points = vec![(body, place)];
         let point = BodyVector { body, local, is_point: true };
         let values = vec![("linear", linear.0), ("angular", angular.0)];
