@@ -78,7 +78,7 @@ impl<'a> Build<'a> {
     fn new(loaded: &'a Loaded) -> Self {
         let model = &loaded.model;
         let world = Seat { node: 0, align: None, origin: [Expr::ZERO; 3], pointlike: false };
-        let seats = model.bodies.iter().map(|b| b.fixed.then(|| world)).collect::<Vec<_>>();
+        let seats = model.bodies.iter().map(|b| b.fixed.then_some(world)).collect::<Vec<_>>();
         let root = Node {
             parent: 0,
             offset: [Expr::ZERO; 3],
