@@ -155,8 +155,9 @@ def textbook():
                 ours_count += sp.count_ops(g[i][j])
                 theirs_count += sp.count_ops(shortest(mass[i, j]))
             gap = max(gap, abs(value(motion[i]) - value(forcing[i])))
-            ours_count += sp.count_ops(motion[i])
-            theirs_count += sp.count_ops(shortest(forcing[i]))
+            # An equation may be written with its force on either side.
+            ours_count += min(sp.count_ops(motion[i]), sp.count_ops(-motion[i]))
+            theirs_count += min(sp.count_ops(shortest(forcing[i])), sp.count_ops(shortest(-forcing[i])))
         ours_count += sum(sp.count_ops(e) for e in defined.values())
         worst = max(worst, gap)
         print(f"{name:22} Gelenk {ours_count:4} operations, SymPy {theirs_count:4}; difference {gap:.1e}; "

@@ -25,7 +25,7 @@ pub struct Options {
     pub limits: Limits,
     /// Products with more terms than this end the derivation of the closed form.
     pub products: usize,
-    /// The closed form's elements may have this many terms together.
+    /// The metric may have this many terms together, the Christoffel symbols 40 times as many.
     pub terms: usize,
     /// Name parameter groups that recur in a legend.
     pub legend: bool,
@@ -142,7 +142,7 @@ pub(crate) fn canonical(
             }
         }
     }
-    if total > options.terms {
+    if total > 40 * options.terms {
         return Err(too_large("the Christoffel symbols"));
     }
     let forces = generalized(system, &mut kinematics, &mut a, true);

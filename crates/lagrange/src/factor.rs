@@ -191,18 +191,13 @@ impl Factorizer<'_> {
         if without.is_empty() {
             return a;
         }
-        let b = if without.len() > 1 && self.shares_generator(&without) {
+        let b = if without.len() > 1 && shares_generator(&without) {
             self.split(&without, plan, depth + 1)
         } else {
             self.plain(&without)
         };
         let sum = self.pool.add(&[a, b]);
         self.merge_brackets(sum)
-    }
-
-    fn shares_generator(&self, terms: &Terms) -> bool {
-        let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
-        terms.iter().any(|(gens, _)| gens.iter().any(|(g, _)| !seen.insert(*g)))
     }
 
     /// x·(…) + y·(…) = (x + y)·(…) for equal brackets.
@@ -240,6 +235,12 @@ impl Factorizer<'_> {
         let merged = self.pool.add(&rest);
         if self.cost(merged) < self.cost(sum) { merged } else { sum }
     }
+}
+
+/// Whether a generator stands in two terms.
+fn shares_generator(terms: &Terms) -> bool {
+    let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
+    terms.iter().any(|(gens, _)| gens.iter().any(|(g, _)| !seen.insert(*g)))
 }
 
 /// Operations that a coefficient adds to a product: none for ±1, one for a number or 1/n, two for other fractions.

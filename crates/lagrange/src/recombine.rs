@@ -4,6 +4,7 @@ use gelenk_expr::{Expr, Pool, Rational};
 use rustc_hash::FxHashMap;
 
 use crate::factor::{Terms, collect, product};
+use crate::ring::Circular::{Cos, Sin};
 use crate::ring::{Circular, MonoId, Poly, Ring, TrigId};
 
 /// A term whose circular part is still a sum's.
@@ -59,7 +60,6 @@ fn pair(ring: &mut Ring, a: TrigId, b: TrigId, same_sign: bool) -> Option<(i8, T
         sum.push(s / 2);
         dif.push(d / 2);
     }
-    use Circular::{Cos, Sin};
     // cos a + cos b = 2 cos cos, cos a − cos b = −2 sin sin, sin a + sin b = 2 sin cos, sin a − sin b = 2 cos sin
     let (sign, f, g) = match (x.kind, same_sign) {
         (Cos, true) => (1, Cos, Cos),
@@ -80,7 +80,7 @@ fn contract(
     depth: usize,
 ) {
     loop {
-        open.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        open.sort_by_key(|a| (a.0, a.1));
         let mut count: FxHashMap<TrigId, usize> = FxHashMap::default();
         let mut pairs: Vec<(usize, usize, i8, TrigId, TrigId)> = Vec::new();
         if depth < 12 {
@@ -166,13 +166,10 @@ pub(crate) fn separated(
                 continue;
             }
             let k = group(i);
-            let slot = match parts.iter().position(|(g, _)| *g == k) {
-                Some(slot) => slot,
-                None => {
-                    parts.push((k, Vec::new()));
-                    parts.len() - 1
-                }
-            };
+            let slot = parts.iter().position(|(g, _)| *g == k).unwrap_or_else(|| {
+                parts.push((k, Vec::new()));
+                parts.len() - 1
+            });
             let vector = &mut parts[slot].1;
             vector.resize(i + 1, 0);
             vector[i] = *v;

@@ -11,6 +11,8 @@
 use gelenk_expr::{Expr, Func, Node, Pool, Rational};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use Circular::{Cos, Sin};
+
 /// A power product of atoms, by its number in the ring. 0 is 1.
 pub type MonoId = u32;
 /// 1, cos or sin of an angle combination, by its number in the ring. 0 is 1.
@@ -325,7 +327,6 @@ impl Ring {
             (0..n).map(|i| at(&x.vector, i).saturating_add(at(&y.vector, i))).collect();
         let dif: Vec<i16> =
             (0..n).map(|i| at(&x.vector, i).saturating_sub(at(&y.vector, i))).collect();
-        use Circular::{Cos, Sin};
         // cc = ½(c₋ + c₊), ss = ½(c₋ − c₊), sc = ½(s₊ + s₋), cs = ½(s₊ − s₋)
         let (first, second) = match (x.kind, y.kind) {
             (Cos, Cos) => ((1, Cos, dif), (1, Cos, sum)),
@@ -540,15 +541,13 @@ impl Ring {
     }
 
     fn atom_of(&mut self, expr: Expr, kind: Kind) -> Poly {
-        let id = match self.atom_ids.get(&expr) {
-            Some(&id) => id,
-            None => {
-                let id = u32::try_from(self.atoms.len()).expect("memory ends first");
-                self.atoms.push(Atom { expr, kind });
-                self.atom_ids.insert(expr, id);
-                id
-            }
-        };
+        let known = self.atom_ids.get(&expr).copied();
+        let id = known.unwrap_or_else(|| {
+            let id = u32::try_from(self.atoms.len()).expect("memory ends first");
+            self.atoms.push(Atom { expr, kind });
+            self.atom_ids.insert(expr, id);
+            id
+        });
         let mono = self.mono(vec![(id, 1)]);
         Poly(vec![((mono, 0), Rational::ONE)])
     }
@@ -657,7 +656,7 @@ impl Ring {
             outside = Poly::one();
             inside = Poly::constant(content);
         }
-        for (atom, e) in self.monos[common as usize].to_vec() {
+        for (atom, e) in self.monos[common as usize].clone() {
             let whole = if q == 2 { e.div_euclid(2) } else { 0 };
             if whole != 0 {
                 let mono = self.mono(vec![(atom, 1)]);
@@ -946,7 +945,6 @@ impl Ring {
                             .collect();
                         let e = pool.func(func, &canonical);
                         match pool.node(e) {
-                            Node::Apply(f, _) if f == func => self.atom(e),
                             Node::Number(n) => Poly::constant(n.to_exact()),
                             _ => self.atom(e),
                         }

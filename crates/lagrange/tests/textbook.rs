@@ -2,10 +2,11 @@
 
 use gelenk_expr::{Expr, Pool};
 use gelenk_lagrange::simplify::{Assumptions, cost, is_zero, simplify};
-use gelenk_lagrange::write::{Style, write};
+use gelenk_lagrange::write::{Style, write as show};
 use gelenk_lagrange::{Equations, Options, from_model};
 use gelenk_model::{LoadOptions, Loaded, load_text};
 use proptest::prelude::*;
+use std::fmt::Write as _;
 
 fn load(name: &str) -> Loaded {
     let scene = gelenk_scenes::scene(name).expect(name);
@@ -17,7 +18,7 @@ fn derive(name: &str) -> Equations {
 }
 
 fn text(equations: &Equations, e: Expr) -> String {
-    write(equations.pool(), e, Style::Text)
+    show(equations.pool(), e, Style::Text)
 }
 
 #[test]
@@ -110,7 +111,7 @@ fn linearization_of_the_hanging_pendulum() {
     let mut equations = derive("cart-triple-pendulum");
     let zero = vec![Expr::ZERO; 4];
     let linear = equations.linearize(&zero, &zero).expect("a tree");
-    let show = |e: Expr| write(equations.pool(), e, Style::Text);
+    let show = |e: Expr| show(equations.pool(), e, Style::Text);
     assert_eq!(show(linear.mass[0][0]), "M + m1 + m2 + m3");
     assert_eq!(show(linear.stiffness[3][3]), "g*m3*l3");
     assert_eq!(show(linear.stiffness[0][0]), "0");
@@ -134,16 +135,17 @@ fn a_long_chain_of_links() {
         "[model]\nname = \"chain\"\ngravity = [0, 0, \"-g\"]\n[parameters]\ng = 9.81\n",
     );
     for i in 1..=n {
-        model += &format!("m{i} = 1\nl{i} = 1\n");
+        let _ = write!(model, "m{i} = 1\nl{i} = 1\n");
     }
     let mut place = "0".to_owned();
     for i in 1..=n {
         let parent = if i == 1 { "world".to_owned() } else { format!("link{}", i - 1) };
-        model += &format!(
+        let _ = write!(
+            model,
             "[[body]]\nname = \"link{i}\"\nmass = \"m{i}\"\ninertia = [0.1, 0.1, 0.1]\nposition = [0, 0, \"{place}-l{i}\"]\n\
              [[joint]]\nname = \"hinge{i}\"\ntype = \"hinge\"\nbetween = [\"{parent}\", \"link{i}\"]\npoint = [0, 0, \"{place}\"]\naxis = [0, -1, 0]\n"
         );
-        place += &format!("-l{i}");
+        let _ = write!(place, "-l{i}");
     }
     let loaded = load_text("chain", &model, &LoadOptions::default()).expect("loads");
     let equations =
