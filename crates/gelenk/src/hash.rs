@@ -41,7 +41,8 @@ pub fn state_hash(state: &State) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"gelenk state 1\0");
     hasher.update(&state.t.to_le_bytes());
-    let State { t: _, s, s_dot, rot, omega, impulse, coordinate, held, active, contacts: _ } = state;
+    let State { t: _, s, s_dot, rot, omega, impulse, coordinate, held, active, contacts: _ } =
+        state;
     for vectors in [s, s_dot] {
         count(&mut hasher, vectors.len());
         for v in vectors {

@@ -62,7 +62,8 @@ fn measure(name: &str, places: &[[f64; 3]], steps: u32) {
     }
     let time = begin.elapsed().as_secs_f64() / f64::from(steps);
     let state = simulation.state();
-    let moved = (0..state.s.len()).map(|i| (state.s[i] - model.start.s[i]).norm()).fold(0.0, f64::max);
+    let moved =
+        (0..state.s.len()).map(|i| (state.s[i] - model.start.s[i]).norm()).fold(0.0, f64::max);
     println!(
         "{name:14} {:5} contacts {:9.1} us a step {:6.1} + {:6.1} solves a step, moved {moved:.1e} m, energy {:.1e} J",
         state.contacts.len(),

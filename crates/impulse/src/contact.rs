@@ -249,11 +249,8 @@ impl Rows {
             for row in 0..block.n_rows {
                 let (d, turns) = directions[row];
                 let jac = &mut self.jac[block.jac + 12 * row..][..12];
-                let (force, arm_a, arm_b) = if turns {
-                    (Vec3::zeros(), d, d)
-                } else {
-                    (d, a.cross(&d), b.cross(&d))
-                };
+                let (force, arm_a, arm_b) =
+                    if turns { (Vec3::zeros(), d, d) } else { (d, a.cross(&d), b.cross(&d)) };
                 jac[..3].copy_from_slice(force.as_slice());
                 jac[3..6].copy_from_slice(arm_a.as_slice());
                 jac[6..9].copy_from_slice((-force).as_slice());
@@ -364,7 +361,8 @@ impl Rows {
             Part::Normal => c[0] = -contact.touch.gap(ahead[0], ahead[1]),
             Part::Slide => {
                 let way = if contact.is_anchored() {
-                    ahead[0].point(&contact.arms[0]) - ahead[1].point(&contact.arms[1])
+                    ahead[0].point(&contact.arms[0])
+                        - ahead[1].point(&contact.arms[1])
                         - contact.apart
                 } else {
                     let poses = [&bodies.poses[a], &bodies.poses[b]];
@@ -457,7 +455,13 @@ impl Rows {
     }
 
     /// Gives friction block `i` the impulse `p` in place of the one it has; returns how much that changes its own rate.
-    pub(crate) fn slip_with(&mut self, i: usize, p: [f64; 2], velocity: bool, bodies: &mut Bodies) -> f64 {
+    pub(crate) fn slip_with(
+        &mut self,
+        i: usize,
+        p: [f64; 2],
+        velocity: bool,
+        bodies: &mut Bodies,
+    ) -> f64 {
         let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
         let sum = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
         let mut delta = [0.0; 2];

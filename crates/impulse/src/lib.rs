@@ -6,10 +6,10 @@
 mod balls;
 pub mod bounds;
 pub mod compose;
+mod contact;
 pub mod control;
 pub mod dense;
 pub mod error;
-mod contact;
 mod explain;
 pub mod flight;
 mod joints;

@@ -364,7 +364,8 @@ fn end_kick(
         }
         return Ok(corrections);
     }
-    // The start of the repetition: velocities corrected without a kick.
+    // The start of the repetition: velocities corrected after a kick by the loads of the start of the stage.
+    kick(&mut scratch.bodies, &scratch.loads, 0.5 * h);
     corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();
     let (mut change, mut body) = (0.0, 0);

@@ -484,11 +484,7 @@ impl Parts<'_> {
                 let at = contact.point();
                 let detail = format!(
                     "at ({:.6e}, {:.6e}, {:.6e}) m: approach {before:.6e} m/s, departure {:.6e} m/s, impulse {:.6e} N s",
-                    at.x,
-                    at.y,
-                    at.z,
-                    -after,
-                    -p
+                    at.x, at.y, at.z, -after, -p
                 );
                 (names.to_vec(), detail)
             } else {

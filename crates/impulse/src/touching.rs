@@ -82,7 +82,8 @@ impl Scratch {
             if all || gap <= tolerance {
                 let key = key(touch);
                 let known = state.contacts.binary_search_by_key(&key, |memory| memory.key);
-                let fresh = ContactMemory { key, impulse: [0.0; 6], slid: Vec3::zeros(), sticks: false };
+                let fresh =
+                    ContactMemory { key, impulse: [0.0; 6], slid: Vec3::zeros(), sticks: false };
                 let memory = known.map_or(fresh, |at| state.contacts[at]);
                 contacts.push(Contact::new(*touch, world.pairs()[touch.pair].values, memory));
             }

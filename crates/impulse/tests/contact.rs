@@ -136,8 +136,7 @@ fn a_box_slides_down_a_slope() {
 #[test]
 fn a_box_slides_to_rest() {
     let (v, mu) = (3.0, 0.3);
-    let model =
-        on_floor(down(), "friction = 0.3", &cuboid("box", [0.0, 0.0, 0.1], [v, 0.0, 0.0]));
+    let model = on_floor(down(), "friction = 0.3", &cuboid("box", [0.0, 0.0, 0.1], [v, 0.0, 0.0]));
     for settings in both_solvers(0.001, 1e-9) {
         let (simulation, _) = run(&model, &settings, 2.0);
         let way = v * v / (2.0 * mu * G);
@@ -162,8 +161,7 @@ fn a_box_stays_on_a_slope() {
 #[test]
 fn a_ball_slips_then_rolls() {
     let (v, mu) = (2.0, 0.25);
-    let model =
-        on_floor(down(), "friction = 0.25", &ball([0.0, 0.0, 0.1], [v, 0.0, 0.0]));
+    let model = on_floor(down(), "friction = 0.25", &ball([0.0, 0.0, 0.1], [v, 0.0, 0.0]));
     for settings in both_solvers(0.001, 1e-9) {
         let roll = 2.0 * v / (7.0 * mu * G);
         let (simulation, _) = run(&model, &settings, (roll * 1000.0).floor() / 1000.0);
@@ -238,7 +236,6 @@ fn a_stack_stands() {
     }
 }
 
-
 /// A box at rest stands on four equal feet, and each has a quarter of its weight.
 #[test]
 fn four_corners_share_a_weight() {
@@ -300,7 +297,7 @@ fn a_ball_breaks_a_wall() {
     let model = on_floor(down(), "friction = 0.4\nrestitution = 0.2", &bodies);
     let direct = RunSettings { solver: "direct".to_owned(), ..settings(0.005, 1e-7) };
     let start = model.kinetic_energy(&model.start);
-    let (simulation, _) = run(&model, &direct, 2.0);
+    let (simulation, _) = run(&model, &direct, 0.4);
     let state = simulation.state();
     for (i, s) in state.s.iter().enumerate().skip(2) {
         assert!(s.z > 0.1 - 1e-6, "{i} at {s}");

@@ -71,7 +71,8 @@ pub fn pyramid(rows: usize) -> Model {
 /// `n` cubes apart on a plane.
 pub fn boxes(n: usize) -> Model {
     let side = n.isqrt().max(1);
-    let place = |i: usize| [2.0 * EDGE * (i % side) as f64, 2.0 * EDGE * (i / side) as f64, 0.5 * EDGE];
+    let place =
+        |i: usize| [2.0 * EDGE * (i % side) as f64, 2.0 * EDGE * (i / side) as f64, 0.5 * EDGE];
     on_plane(&format!("{n} boxes"), (0..n).map(place))
 }
 

@@ -115,7 +115,8 @@ const LEDGER_NAMES: [&str; 7] =
 
 /// The message of a sample.
 pub(crate) fn encode(sample: &Sample<'_>) -> Vec<u8> {
-    let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active, contacts: _ } = sample.state;
+    let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active, contacts: _ } =
+        sample.state;
     let reactions = sample.reactions;
     let doubles = 13 * s.len() + impulse.len() + coordinate.len() + 6 * reactions.len();
     let mut out =
