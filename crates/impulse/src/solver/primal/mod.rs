@@ -173,10 +173,13 @@ impl Primal {
     ) -> (u64, bool) {
         let Primal { pattern, newton, .. } = self;
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
-        let rests = pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
-            let twist = if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
-            twist.s_dot.amax().max(twist.omega.amax()) <= slow
-        });
+        let joints = blocks.iter().any(|&i| rows.blocks[i].bound == Bound::None);
+        let rests = !joints
+            && pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
+                let twist =
+                    if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
+                twist.s_dot.amax().max(twist.omega.amax()) <= slow
+            });
         let (mut solves, mut before) = (0, f64::INFINITY);
         for look in 0..MOST_LOOKS {
             for &i in blocks {
@@ -192,7 +195,7 @@ impl Primal {
             let near =
                 if look == 0 && rests { Near::WITHIN } else { Near { held: DEEP, ..Near::WITHIN } };
             let deep = newton.worst(pattern, rows, island, near);
-            if deep < 1.0 && gap <= 1.0 || look > 0 && worst < 1.0 && deep > 0.5 * before {
+            if deep < 1.0 || look > 0 && worst < 1.0 && deep > 0.5 * before {
                 return (solves, true);
             }
             if worst.is_nan() || look > 2 && worst > 100.0 * before.max(1.0) {
