@@ -377,7 +377,8 @@ fn end_kick(
         }
         return Ok(());
     }
-    // The start of the repetition: velocities corrected without a kick.
+    // The start of the repetition: velocities corrected after a kick by the loads of the start of the stage.
+    kick(&mut scratch.bodies, &scratch.loads, 0.5 * h);
     report.velocity_corrections +=
         solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();

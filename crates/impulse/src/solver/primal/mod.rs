@@ -10,7 +10,7 @@ mod pattern;
 
 use gelenk_model::Model;
 
-use self::newton::Newton;
+use self::newton::{Near, Newton};
 use self::pattern::{Island, Pattern};
 use crate::bounds::Bound;
 use crate::method::Method;
@@ -78,7 +78,7 @@ pub(crate) fn settle_positions(
                 newton.e[row + k] = (c[k] - target) * rate;
             }
         };
-        primal.settle(rows, bodies, false, slow, see)
+        primal.settle(rows, bodies, false, (slow, rate.abs()), see)
     })
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64,
                 Bound::Friction | Bound::Disk => 0.0,
             };
         };
-        primal.settle(rows, bodies, true, 10.0 * tolerance, see)
+        primal.settle(rows, bodies, true, (10.0 * tolerance, 0.0), see)
     })
 }
 
@@ -127,7 +127,7 @@ impl Primal {
         rows: &mut Rows,
         bodies: &mut Bodies,
         velocity: bool,
-        slow: f64,
+        (slow, rate): (f64, f64),
         mut see: impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
     ) -> (u64, bool) {
         let speed = bodies.twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
@@ -147,7 +147,7 @@ impl Primal {
         for k in 0..self.pattern.islands.len() {
             let island = self.pattern.islands[k];
             let (own, settled) =
-                self.settle_island(&island, rows, bodies, velocity, slow, &mut see);
+                self.settle_island(&island, rows, bodies, velocity, (slow, rate), &mut see);
             solves += own;
             if !settled {
                 closed = false;
@@ -168,15 +168,18 @@ impl Primal {
         rows: &mut Rows,
         bodies: &mut Bodies,
         velocity: bool,
-        slow: f64,
+        (slow, rate): (f64, f64),
         see: &mut impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
     ) -> (u64, bool) {
         let Primal { pattern, newton, .. } = self;
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
-        let rests = pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
-            let twist = if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
-            twist.s_dot.amax().max(twist.omega.amax()) <= slow
-        });
+        let joints = blocks.iter().any(|&i| rows.blocks[i].bound == Bound::None);
+        let rests = !joints
+            && pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
+                let twist =
+                    if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
+                twist.s_dot.amax().max(twist.omega.amax()) <= slow
+            });
         let (mut solves, mut before) = (0, f64::INFINITY);
         for look in 0..MOST_LOOKS {
             for &i in blocks {
@@ -184,9 +187,14 @@ impl Primal {
                     see(newton, rows, bodies, i);
                 }
             }
-            let worst = newton.worst(pattern, rows, island, 1.0);
-            let part = if look == 0 && rests { 1.0 } else { DEEP };
-            let deep = newton.worst(pattern, rows, island, part);
+            // Gaps of joints count whole, not from the target of a part of a step.
+            let joints =
+                blocks.iter().filter(|&&i| rate > 0.0 && rows.blocks[i].bound == Bound::None);
+            let gap = joints.map(|&i| rows.gap[i] * rate / newton.allowed[i]).fold(0.0, f64::max);
+            let worst = newton.worst(pattern, rows, island, Near::ENOUGH).max(gap);
+            let near =
+                if look == 0 && rests { Near::WITHIN } else { Near { held: DEEP, ..Near::WITHIN } };
+            let deep = newton.worst(pattern, rows, island, near);
             if deep < 1.0 || look > 0 && worst < 1.0 && deep > 0.5 * before {
                 return (solves, true);
             }
@@ -195,16 +203,12 @@ impl Primal {
             }
             before = deep;
             newton.begin(pattern, rows, island);
-            let (own, settled) = newton.settle(pattern, rows, island, 0.5 * DEEP);
-            if std::env::var("DBG").is_ok() {
-                eprintln!(
-                    "look {look} vel {velocity} worst {worst:e} deep {deep:e} solves {own} {settled} after {:e}",
-                    newton.worst(pattern, rows, island, 1.0)
-                );
-            }
+            let (own, settled) =
+                newton.settle(pattern, rows, island, Near { held: 0.5 * DEEP, ..near });
             solves += own;
-            if !settled && newton.worst(pattern, rows, island, 1.0) >= 1.0 {
-                break;
+            if !settled {
+                // What was within tolerance before stays as it was.
+                return (solves, worst < 1.0);
             }
             for &i in blocks {
                 if !rows.inactive[i] {

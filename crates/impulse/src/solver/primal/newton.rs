@@ -16,7 +16,25 @@ const WEIGHT: f64 = 1e4;
 const MOST_SOLVES: u64 = 100;
 
 /// Solves after which an island that has not come nearer for so long is given up.
-const PATIENCE: u64 = 25;
+const PATIENCE: u64 = 15;
+
+/// How near is near enough, as parts of what is allowed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near {
+    /// Of rows that hold.
+    pub held: f64,
+    /// Of friction that slips: by how much its impulse may be off.
+    pub slips: f64,
+}
+
+impl Near {
+    /// What a step is content with where it can be had no better: friction that changes between holding and slipping at many points of one
+    /// body may find no end.
+    pub(super) const ENOUGH: Near = Near { held: 1.0, slips: 0.1 };
+
+    /// Within tolerance.
+    pub(super) const WITHIN: Near = Near { held: 1.0, slips: SLIP_PART };
+}
 
 /// What a row block does in the solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +61,8 @@ pub(super) struct Newton {
     next: Vec<f64>,
     /// The impulses that the weights pull to: those of the round before. (n_rows)
     centre: Vec<f64>,
+    /// The best so far. (n_rows)
+    best: Vec<f64>,
     /// Rates to be closed, and how they change along a step. (n_rows)
     pub e: Vec<f64>,
     e_step: Vec<f64>,
@@ -67,8 +87,8 @@ impl Newton {
         let (n_rows, n_blocks) = (rows.impulse.len(), rows.blocks.len());
         self.jac.resize(rows.jac.len(), 0.0);
         self.k_inv.resize(rows.k_inv.len(), 0.0);
-        let Newton { p, next, centre, e, e_step, .. } = self;
-        for numbers in [p, next, centre, e, e_step] {
+        let Newton { p, next, centre, best, e, e_step, .. } = self;
+        for numbers in [p, next, centre, best, e, e_step] {
             numbers.resize(n_rows, 0.0);
         }
         for numbers in [&mut self.allowed, &mut self.stiffness, &mut self.limit] {
@@ -128,7 +148,7 @@ impl Newton {
         }
     }
 
-    /// Finds impulses p whose rates e fit them, to `part` of what is allowed. Returns the number of solves and whether it did.
+    /// Finds impulses p whose rates e fit them, as `near` as asked. Returns the number of solves and whether it did, or came near enough.
     ///
     /// A proximal point method: with weights D = r/K, the impulses P(p − D e), P the projection on the bounds, are what the rows
     /// have where the velocities u solve
@@ -143,19 +163,27 @@ impl Newton {
         pattern: &Pattern,
         rows: &Rows,
         island: &Island,
-        part: f64,
+        near: Near,
     ) -> (u64, bool) {
         let mut solves = 0;
         let (mut fresh, mut first_left) = (true, 0.0);
-        let (mut best, mut best_at) = (f64::INFINITY, 0);
+        let (mut best, mut best_at, mut best_enough) = (f64::INFINITY, 0, f64::INFINITY);
         let mut factored = false;
         while solves < MOST_SOLVES {
             if fresh {
-                let worst = self.worst(pattern, rows, island, part);
+                let worst = self.worst(pattern, rows, island, near);
                 if worst < 1.0 {
                     return (solves, true);
                 }
-                let held = self.worst_held(pattern, rows, island, part) < 1.0;
+                let enough = self.worst(pattern, rows, island, Near::ENOUGH);
+                if enough < best_enough {
+                    best_enough = enough;
+                    for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+                        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                        self.best[row..row + n].copy_from_slice(&self.p[row..row + n]);
+                    }
+                }
+                let held = self.worst_held(pattern, rows, island, near) < 1.0;
                 self.set_centres(pattern, rows, island, held && solves > 0);
                 self.respond(pattern, rows, island);
                 if worst < 0.5 * best {
@@ -179,12 +207,6 @@ impl Newton {
             let alpha = self.search(pattern, rows, island);
             self.go(pattern, rows, island, alpha);
             solves += 1;
-            if std::env::var("DBG").is_ok() {
-                eprintln!(
-                    "   {solves} left {left:e} alpha {alpha} slips {slips} before {:e}",
-                    best
-                );
-            }
             self.respond(pattern, rows, island);
             // With the same rows the function is a parabola, and its minimum found. The residual is of the size D e: what is left of
             // it is to be small beside e.
@@ -194,7 +216,11 @@ impl Newton {
                 self.take(pattern, rows, island);
             }
         }
-        (solves, false)
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            self.p[row..row + n].copy_from_slice(&self.best[row..row + n]);
+        }
+        (solves, best_enough < 1.0)
     }
 
     /// Begins a round: limits of friction by the normal impulses there are, and centres. While Newton goes on they stay: with them the
@@ -208,6 +234,12 @@ impl Newton {
                 let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
                 self.centre[row..row + n].copy_from_slice(&self.p[row..row + n]);
             }
+        }
+        self.set_limits(pattern, rows, island);
+    }
+
+    fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             if rows.blocks[i].bound == Bound::Disk {
                 let (normal, ratio) = rows.disk_ratio(i);
                 self.limit[i] = ratio * self.p[normal].abs();
@@ -275,11 +307,11 @@ impl Newton {
         }
     }
 
-    /// The worst rate over `part` of what is allowed: |p − P(p − e/K)| K. Slipping friction is held to its own part.
-    pub(super) fn worst(&self, pattern: &Pattern, rows: &Rows, island: &Island, part: f64) -> f64 {
+    /// The worst rate over what is `near` enough: |p − P(p − e/K)| K.
+    pub(super) fn worst(&self, pattern: &Pattern, rows: &Rows, island: &Island, near: Near) -> f64 {
         let mut worst = 0.0;
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
-            let off = self.off_by(rows, i, part);
+            let off = self.off_by(rows, i, near);
             if off > worst || off.is_nan() {
                 worst = off;
             }
@@ -288,21 +320,21 @@ impl Newton {
     }
 
     /// The same of all but friction that slips.
-    fn worst_held(&self, pattern: &Pattern, rows: &Rows, island: &Island, part: f64) -> f64 {
+    fn worst_held(&self, pattern: &Pattern, rows: &Rows, island: &Island, near: Near) -> f64 {
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
         let held = blocks.iter().filter(|&&i| self.side[i] != Side::Slips);
-        held.map(|&i| self.off_by(rows, i, part)).fold(0.0, f64::max)
+        held.map(|&i| self.off_by(rows, i, near)).fold(0.0, f64::max)
     }
 
     /// The same of one block.
-    pub(super) fn off_by(&self, rows: &Rows, i: usize, part: f64) -> f64 {
+    fn off_by(&self, rows: &Rows, i: usize, near: Near) -> f64 {
         if rows.inactive[i] {
             return 0.0;
         }
         let block = &rows.blocks[i];
         let (row, n) = (block.first_row, block.n_rows);
         let (p, e) = (&self.p[row..row + n], &self.e[row..row + n]);
-        let (k, allowed) = (self.stiffness[i], self.allowed[i]);
+        let (k, allowed, part) = (self.stiffness[i], self.allowed[i], near.held);
         match block.bound {
             Bound::None => e.iter().map(|e| e * e).sum::<f64>().sqrt() / (part * allowed),
             _ if k <= 0.0 => 0.0,
@@ -313,9 +345,14 @@ impl Newton {
                 for a in 0..n {
                     x[a] = p[a] - e[a] / k;
                 }
+                // What holds within its disk, and well enough, holds; where it slips is another matter.
+                let (held, slow) = (p[0].hypot(p[n - 1]), e[0].hypot(e[n - 1]));
+                if slow < part * allowed && held <= limit * (1.0 + 1e-9) {
+                    return slow / (part * allowed);
+                }
                 let size = x[0].hypot(x[1]);
                 let (cut, part) =
-                    if size > limit { (limit / size, SLIP_PART) } else { (1.0, part) };
+                    if size > limit { (limit / size, near.slips) } else { (1.0, part) };
                 let far: f64 = (0..n).map(|a| (p[a] - cut * x[a]) * (p[a] - cut * x[a])).sum();
                 far.sqrt() * k / (part * allowed).max(self.floor)
             }
@@ -464,8 +501,9 @@ impl Newton {
         }
         let (mut low, mut at_low, mut high, mut at_high) = (0.0, start, 1.0, end);
         let mut alpha = 1.0;
-        for round in 0..12 {
-            alpha = if round % 3 == 2 {
+        for round in 0..60 {
+            // φ′ has kinks: false position with every other step a bisection.
+            alpha = if round % 2 == 1 {
                 0.5 * (low + high)
             } else {
                 low - at_low * (high - low) / (at_high - at_low)
