@@ -23,6 +23,8 @@ Start here:
   gelenk models pendulum > my.toml    start a model of your own
   gelenk check my.toml                degrees of freedom, redundant conditions, faults
   gelenk run my.toml                  run it
+  gelenk derive my.toml               its equations of motion
+  gelenk compare my.toml              two engines against each other
 
 A MODEL is a name from the gallery, the path of a .toml file, or - for standard input.
 Lengths are in m, masses in kg, times in s, angles in rad.
@@ -74,6 +76,10 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Halve the step again and again; measure the order and the cost of accuracy
     Converge(Box<ConvergeArgs>),
+    /// Derive the equations of motion: text, LaTeX, Markdown, JSON or code
+    Derive(Box<DeriveArgs>),
+    /// Run the engines against each other: differences, orders, plot
+    Compare(CompareArgs),
     /// Show the drift of Lagrange multipliers beside the impulse method, on point masses
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
@@ -111,6 +117,8 @@ impl Command {
             Command::Assemble(_) => "assemble",
             Command::Models(_) => "models",
             Command::Converge(_) => "converge",
+            Command::Derive(_) => "derive",
+            Command::Compare(_) => "compare",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
             Command::Lagr(_) => "lagr",
@@ -141,7 +149,7 @@ pub(crate) struct ModelArgs {
 /// Settings that replace those of the model's `[run]`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SettingArgs {
-    /// Engine: impulse
+    /// Engine: impulse (robust, any step) or lagrange (derived equations, to twelve digits)
     #[arg(long, value_name = "NAME", help_heading = "Method")]
     pub(crate) engine: Option<String>,
     /// Simulated time, s
@@ -187,6 +195,7 @@ Examples:
   gelenk run pendulum --at 0.5,1,2 --json
   gelenk run pendulum --at 0:2:0.1 --json        every 0.1 s from 0 to 2 s
   gelenk run four-bar --output four-bar.mcap --film four-bar.svg
+  gelenk run heavy-top --engine lagrange         by its equations of motion, to twelve digits
 
 Settings that are not given are those of the model's [run].
 
@@ -332,6 +341,101 @@ pub(crate) struct ConvergeArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) quantity: Vec<String>,
     /// Log-log plot of error against step and against cost
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// `gelenk derive`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk derive double-pendulum
+  gelenk derive my.toml --format latex --output my.tex
+  gelenk derive my.toml --format c --output my.c      also rust and python
+  gelenk derive my.toml --what motion,energy
+  gelenk derive my.toml --substitute l2=l1 --substitute m2=2*m1
+  gelenk derive my.toml --linearize start             or q1=0,q2=pi/2
+  gelenk derive my.toml --evaluate point.json --json
+
+Parameters of the model stay symbols. The equations are g q'' + G q' q' = Q, with the metric g, the Christoffel symbols G of the first kind \
+and the generalized forces Q; index 0 is time. Joints that close loops give conditions with multipliers. \
+point.json is {\"parameters\": {\"l\": 2}, \"q\": [0.1, 0.2], \"qd\": [0, 0], \"t\": 0}; what it leaves out is 0 or the model's. \
+Contact, end stops and dry friction are left out, with a note.")]
+pub(crate) struct DeriveArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// text, latex, markdown, json, rust, c or python
+    #[arg(long, short, value_name = "NAME", default_value = "text", hide_possible_values = true)]
+    pub(crate) format: DeriveFormat,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Put a number or an expression over other parameters in place of a parameter [repeatable]
+    #[arg(long, value_name = "NAME=EXPRESSION", value_parser = assignment)]
+    pub(crate) substitute: Vec<(String, String)>,
+    /// Give g, gamma, Q and q'' as numbers at the point of this JSON file; - for standard input
+    #[arg(long, value_name = "POINT.json", value_hint = ValueHint::FilePath)]
+    pub(crate) evaluate: Option<PathBuf>,
+    /// Linearize about a place of rest: start, or q1=0,q2=pi/2 (those left out are 0)
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
+    pub(crate) linearize: Option<String>,
+    /// Only these: metric, christoffel, forces, constraints, motion, energy, integrals, equilibria, linear [default: all]
+    #[arg(long, value_name = "PART,...", value_delimiter = ',')]
+    pub(crate) what: Vec<String>,
+}
+
+/// How equations are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeriveFormat {
+    Text,
+    Latex,
+    Markdown,
+    Json,
+    Rust,
+    C,
+    Python,
+}
+
+/// `gelenk compare`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk compare double-pendulum
+  gelenk compare my.toml --duration 2 --plot differences.svg
+  gelenk compare four-bar --at 0.25,0.5,1 --no-orders --json
+
+The impulse engine knows joints and masses, the lagrange engine knows energies; they share no equation. The impulse engine runs with order 8 and \
+a step that is halved until positions stand; its orders 2 to 8 are then measured against the lagrange engine. \
+Ends with 1 if positions differ by more than --within. Chaotic models need a short --duration.")]
+pub(crate) struct CompareArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Simulated time, s [default: the model's, at most 1]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) duration: Option<f64>,
+    /// The engines: impulse,lagrange
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        default_value = "impulse,lagrange"
+    )]
+    pub(crate) engines: Vec<String>,
+    /// Times to compare at, s: 1,2,5 or FROM:TO:EVERY [default: 20 over the run]
+    #[arg(long, value_name = "S,...", allow_negative_numbers = true, value_parser = times)]
+    pub(crate) at: Vec<Times>,
+    /// Step of the impulse engine, s [default: halved until positions stand]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) step: Option<f64>,
+    /// Largest difference of positions that is agreement, m
+    #[arg(long, value_name = "M", default_value = "1e-8", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) within: f64,
+    /// Do not measure the orders of the impulse engine
+    #[arg(long)]
+    pub(crate) no_orders: bool,
+    /// Plot of the differences over time
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
 }

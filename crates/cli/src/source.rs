@@ -139,11 +139,11 @@ pub(crate) fn check(settings: &RunSettings) -> Result<(), Failure> {
 
 /// Runs a model; the inner result is how the run ended.
 pub(crate) fn simulate(
-    model: &Model,
+    loaded: &Loaded,
     settings: &RunSettings,
     observer: &mut dyn Observer,
 ) -> Result<Result<RunReport, RunFailure>, Failure> {
-    match gelenk::simulate(model, settings, observer) {
+    match gelenk::simulate_loaded(loaded, settings, observer) {
         Ok(report) => Ok(Ok(report)),
         Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
         Err(error) => Err(Failure::input(error.to_string())),

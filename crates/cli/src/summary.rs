@@ -24,21 +24,16 @@ pub(crate) fn summary(
 }
 
 fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
-    let flight = match settings.flight {
-        Flight::Exact => String::new(),
-        Flight::Taylor(order) => format!(", free flight by Taylor series of order {order}"),
+    let method = if report.engine == "lagrange" {
+        let simulated = sig(report.t - model.start.t, 6);
+        format!(
+            "lagrange engine, local errors of {}; {simulated} s in {}",
+            sig(gelenk::lagrange::local_tolerance(settings), 2),
+            counted(report.steps, "step", "steps"),
+        )
+    } else {
+        impulse_method(model, settings, report)
     };
-    let velocities = if settings.velocity_correction { "" } else { ", velocities not corrected" };
-    let gentle = if settings.gentle { ", gentle" } else { "" };
-    let method = format!(
-        "{} engine, order {}, {} solver{flight}{velocities}{gentle}; {} s in {} of {} s",
-        report.engine,
-        settings.order,
-        settings.solver,
-        sig(report.t - model.start.t, 6),
-        counted(report.steps, "step", "steps"),
-        sig(settings.step, 6),
-    );
     let mut out = format!("{}\n{}", styled(BOLD, &model.name), wrap(&method, 2, width()));
     if let (Some(accuracy), Some(error)) = (settings.accuracy, settings.estimated_error) {
         let chosen = format!(
@@ -49,6 +44,25 @@ fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
         out.push_str(&wrap(&chosen, 2, width()));
     }
     out
+}
+
+/// How the impulse engine was run.
+fn impulse_method(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
+    let flight = match settings.flight {
+        Flight::Exact => String::new(),
+        Flight::Taylor(order) => format!(", free flight by Taylor series of order {order}"),
+    };
+    let velocities = if settings.velocity_correction { "" } else { ", velocities not corrected" };
+    let gentle = if settings.gentle { ", gentle" } else { "" };
+    format!(
+        "{} engine, order {}, {} solver{flight}{velocities}{gentle}; {} s in {} of {} s",
+        report.engine,
+        settings.order,
+        settings.solver,
+        sig(report.t - model.start.t, 6),
+        counted(report.steps, "step", "steps"),
+        sig(settings.step, 6),
+    )
 }
 
 /// The ledger as a sum that the reader can check: the lines above the total, with the signs before their names, add up

@@ -3,8 +3,10 @@
 mod assemble;
 mod bench;
 mod check;
+mod compare;
 mod completions;
 mod converge;
+mod derive;
 mod drift;
 mod export;
 mod lagr;
@@ -27,6 +29,8 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
+        Command::Derive(args) => derive::run(args, manner),
+        Command::Compare(args) => compare::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),
         Command::Lagr(args) => lagr::run(args),

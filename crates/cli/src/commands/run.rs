@@ -35,6 +35,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let settings = settings(args, model)?;
+    refuse(model, &settings)?;
     interrupt::be_graceful();
     let settings = chosen(model, settings)?;
     let output = output(args, model, manner);
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         stopped_by_user: false,
     };
     let begin = Instant::now();
-    let result = source::simulate(model, &settings, &mut watch)?;
+    let result = source::simulate(&loaded, &settings, &mut watch)?;
     let wall_seconds = begin.elapsed().as_secs_f64();
     watch.progress.clear();
 
@@ -125,9 +126,18 @@ fn settings(args: &RunArgs, model: &Model) -> Result<RunSettings, Failure> {
     Ok(settings)
 }
 
+/// Refuses a model that its engine cannot run, before any file is written.
+fn refuse(model: &Model, settings: &RunSettings) -> Result<(), Failure> {
+    if settings.engine == "lagrange" {
+        gelenk::lagrange::check_model(model).map_err(|error| Failure::input(error.to_string()))?;
+    }
+    Ok(())
+}
+
 /// The settings with step and order for the accuracy asked for, if any.
 fn chosen(model: &Model, settings: RunSettings) -> Result<RunSettings, Failure> {
-    if settings.accuracy.is_none() {
+    // The lagrange engine chooses its steps itself.
+    if settings.accuracy.is_none() || settings.engine == "lagrange" {
         return Ok(settings);
     }
     let watch = &mut || {

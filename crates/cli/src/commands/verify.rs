@@ -22,14 +22,22 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     files::must_exist(path, "recording")?;
     interrupt::be_graceful();
     let limits = source::limits(&args.limit)?;
-    let load = |header: &Header| header.load(limits).map(|loaded| loaded.model);
+    let kept = RefCell::new(None);
+    let load = |header: &Header| {
+        let loaded = header.load(limits)?;
+        let model = loaded.model.clone();
+        kept.replace(Some(loaded));
+        Ok(model)
+    };
     let progress = RefCell::new(None);
     let report = verify(path, &load, &|model, settings, observer| {
         let mut progress = progress.borrow_mut();
         let progress =
             progress.insert(Progress::of_run(&model.name, settings.duration, manner.quiet));
         let mut watch = Watch { observer, progress };
-        let result = source::simulate(model, settings, &mut watch);
+        let kept = kept.borrow();
+        let loaded = kept.as_ref().ok_or("the model is not loaded")?;
+        let result = source::simulate(loaded, settings, &mut watch);
         watch.progress.clear();
         result.map_err(|failure| failure.message)
     });

@@ -1,0 +1,201 @@
+//! `gelenk compare`: the engines against each other.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use gelenk::compare::{CompareError, CompareOptions, Comparison, Difference, compare, plot_svg};
+use gelenk::model::Model;
+use serde_json::{Map, Value, json};
+
+use crate::Manner;
+use crate::answer::{Answer, Exit, Failure};
+use crate::args::CompareArgs;
+use crate::show::{BAD, BOLD, DIM, GOOD, styled, width};
+use crate::source::{self, Start};
+use crate::text::{Align, Table, grouped, sig, wrap};
+use crate::{files, interrupt};
+
+/// Longer comparisons of chaotic models measure chaos; this is the default end, s.
+const USUAL_DURATION: f64 = 1.0;
+/// Times compared unless told.
+const TIMES: u32 = 20;
+/// Times shown in the table.
+const MOST_TIMES: usize = 25;
+
+pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure> {
+    let loaded = source::load(&args.model, Start::MustClose, manner)?;
+    let model = &loaded.model;
+    let options = options(args, model)?;
+    if let Some(path) = &args.plot {
+        files::check_place(path, &args.model.model)?;
+    }
+    interrupt::be_graceful();
+    let comparison = compare(&loaded, &options, &mut || {
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let comparison = comparison.map_err(|error| failure(&error))?;
+    if comparison.runs.len() < 2 {
+        let reasons: Vec<&str> = comparison.unable.iter().map(|(_, why)| why.as_str()).collect();
+        let why =
+            if reasons.is_empty() { "it takes two engines".to_owned() } else { reasons.join("; ") };
+        return Err(Failure::input(format!("there is nothing to compare: {why}")));
+    }
+    let mut json = to_json(model, &options, &comparison);
+    let mut text = to_text(model, &options, &comparison);
+    if let Some(path) = &args.plot {
+        files::write(path, plot_svg(model, &comparison).as_bytes())?;
+        json.insert("plot".to_owned(), path.display().to_string().into());
+        let _ = writeln!(text, "\nplot: {}", path.display());
+    }
+    let exit = if comparison.agree { Exit::Done } else { Exit::Negative };
+    Ok(Answer::done(Value::Object(json), text).exit(exit))
+}
+
+fn options(args: &CompareArgs, model: &Model) -> Result<CompareOptions, Failure> {
+    let mut times: Vec<f64> = args.at.iter().flat_map(|times| &times.0).copied().collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let usual = times.last().copied().unwrap_or(model.run.duration.min(USUAL_DURATION));
+    let duration = args.duration.unwrap_or(usual);
+    if let Some(late) = times.iter().find(|&&t| t > duration * (1.0 + 1e-12)) {
+        return Err(Failure::input(format!("--at {late} s lies after the end, {duration} s")));
+    }
+    if !(duration > 0.0) {
+        return Err(Failure::input("there is no time to compare over").help("give a --duration"));
+    }
+    let mut options = CompareOptions::new(duration, TIMES);
+    if !times.is_empty() {
+        options.times = times;
+    }
+    options.engines.clone_from(&args.engines);
+    options.step = args.step;
+    options.within = args.within;
+    options.orders = !args.no_orders;
+    Ok(options)
+}
+
+fn failure(error: &CompareError) -> Failure {
+    match error {
+        CompareError::Failed { .. } => Failure::new(Exit::Failed, error.to_string())
+            .help("take a shorter --duration or a smaller --step"),
+        CompareError::Stopped => {
+            Failure::new(Exit::Stopped, "by Ctrl-C; a comparison has no result before its end")
+        }
+        _ => Failure::input(error.to_string()),
+    }
+}
+
+fn difference_json(difference: &Difference) -> Value {
+    json!({
+        "time": difference.time,
+        "position": difference.position,
+        "rotation": difference.rotation,
+        "velocity": difference.velocity,
+        "energy": difference.energy,
+        "body": difference.body,
+    })
+}
+
+fn to_json(model: &Model, options: &CompareOptions, comparison: &Comparison) -> Map<String, Value> {
+    let engines: Vec<Value> = comparison
+        .runs
+        .iter()
+        .map(|run| {
+            json!({
+                "engine": run.engine,
+                "how": run.how,
+                "steps": run.steps,
+                "wall_seconds": run.wall_seconds,
+                "max_position_error": run.gap,
+                "energy_max_abs_error": run.energy_error,
+                "energies": run.energies,
+            })
+        })
+        .collect();
+    let unable: Vec<Value> = comparison
+        .unable
+        .iter()
+        .map(|(engine, reason)| json!({ "engine": engine, "reason": reason }))
+        .collect();
+    let orders: Vec<Value> = comparison
+        .orders
+        .iter()
+        .map(|o| {
+            json!({
+                "order": o.order, "steps": o.steps, "errors": o.errors, "measured": o.measured,
+            })
+        })
+        .collect();
+    let value = json!({
+        "model": model.name,
+        "duration": options.duration,
+        "within": options.within,
+        "agree": comparison.agree,
+        "engines": engines,
+        "unable": unable,
+        "worst": difference_json(&comparison.worst),
+        "differences": comparison.differences.iter().map(difference_json).collect::<Vec<_>>(),
+        "orders": orders,
+    });
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn to_text(model: &Model, options: &CompareOptions, comparison: &Comparison) -> String {
+    let mut out = format!("{}\n", styled(BOLD, &model.name));
+    for run in &comparison.runs {
+        let line = format!(
+            "{}: {}; {} steps in {} s; gaps up to {:.1e}, energy to {:.1e} J",
+            run.engine,
+            run.how,
+            grouped(run.steps),
+            sig(run.wall_seconds, 2),
+            run.gap,
+            run.energy_error
+        );
+        out.push_str(&wrap(&line, 2, width()));
+    }
+    for (engine, reason) in &comparison.unable {
+        out.push_str(&wrap(&format!("{engine}: {reason}"), 2, width()));
+    }
+    let _ = writeln!(out, "\n{}", styled(BOLD, "Differences"));
+    let mut table = Table::new(&[Align::Right; 5]);
+    table.styled(DIM, ["t, s", "position, m", "rotation, rad", "velocity, m/s", "energy, J"]);
+    for d in comparison.differences.iter().take(MOST_TIMES) {
+        let cells = [d.position, d.rotation, d.velocity, d.energy].map(|x| format!("{x:.1e}"));
+        table.row(std::iter::once(sig(d.time, 5)).chain(cells));
+    }
+    out.push_str(&table.render(width()));
+    if !comparison.orders.is_empty() {
+        let _ = writeln!(out, "\n{}", styled(BOLD, "Orders of the impulse engine"));
+        let mut table = Table::new(&[Align::Right; 5]);
+        table.styled(DIM, ["order", "step, s", "error, m", "error with half the step", "measured"]);
+        for o in &comparison.orders {
+            table.row([
+                o.order.to_string(),
+                sig(o.steps[0], 4),
+                format!("{:.1e}", o.errors[0]),
+                format!("{:.1e}", o.errors[1]),
+                o.measured.map_or("rounding".to_owned(), |p| format!("{p:.2}")),
+            ]);
+        }
+        out.push_str(&table.render(width()));
+    }
+    let worst = &comparison.worst;
+    let verdict =
+        if comparison.agree { styled(GOOD, "they agree") } else { styled(BAD, "they disagree") };
+    let line = format!(
+        "{verdict}: positions to {:.1e} m (asked: {}), rotations to {:.1e} rad, energies to {:.1e} J",
+        worst.position,
+        sig(options.within, 2),
+        worst.rotation,
+        worst.energy
+    );
+    let _ = write!(out, "\n{line}\n");
+    if !comparison.agree {
+        let _ = writeln!(out, "worst at t = {} s, `{}`", sig(worst.time, 5), worst.body);
+    }
+    out
+}

@@ -1,0 +1,266 @@
+//! The bar for both engines: over one second, impulses of order 8 and Lagrange's equations give every model of the gallery the same
+//! motion to 1e-8 m.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::ops::ControlFlow;
+
+use gelenk::compare::{CompareOptions, Comparison, compare};
+use gelenk::model::{LoadOptions, Loaded, Observer, RunReport, RunSettings, Sample, load_text};
+use gelenk::scenes::SCENES;
+use gelenk::{SimulateError, simulate, simulate_loaded};
+
+/// Scenes that begin in, or pass, a singular position: several motions go on from there.
+const SINGULAR: [&str; 3] = ["eight-loop-flat", "eight-loop-paper", "four-bar-ladder"];
+
+fn load(name: &str) -> Loaded {
+    let scene = gelenk::scenes::scene(name).unwrap_or_else(|| panic!("no scene {name}"));
+    let overrides = match name {
+        // Ten links of a hundred show the same and take a thousandth of the time.
+        "chain-100" => vec![("n".to_owned(), "10".to_owned())],
+        _ => Vec::new(),
+    };
+    let options = LoadOptions { overrides, ..LoadOptions::default() };
+    load_text(name, scene.text, &options).unwrap_or_else(|error| panic!("{name}:\n{error}"))
+}
+
+fn compared(loaded: &Loaded, duration: f64, orders: bool) -> Comparison {
+    let options = CompareOptions { orders, ..CompareOptions::new(duration, 4) };
+    let result = compare(loaded, &options, &mut || ControlFlow::Continue(()));
+    result.unwrap_or_else(|error| panic!("{}: {error}", loaded.model.name))
+}
+
+/// Agreement over one second, unless an engine says why it cannot.
+fn agrees(name: &str) {
+    let loaded = load(name);
+    let comparison = compared(&loaded, 1.0, false);
+    if comparison.runs.len() < 2 {
+        let (engine, reason) = &comparison.unable[0];
+        assert_eq!(engine, "lagrange", "{name}: {reason}");
+        assert!(!reason.is_empty());
+        eprintln!("{name}: {reason}");
+        return;
+    }
+    let worst = &comparison.worst;
+    eprintln!(
+        "{name}: {:.1e} m, {:.1e} rad, {:.1e} J; {}",
+        worst.position, worst.rotation, worst.energy, comparison.runs[0].how
+    );
+    assert!(worst.position < 1e-8, "{name}: {worst:?}");
+    assert!(worst.rotation < 1e-7, "{name}: {worst:?}");
+}
+
+macro_rules! scenes {
+    ($($test:ident: $name:literal;)*) => {
+        /// Names with a test of their own.
+        const TESTED: &[&str] = &[$($name),*];
+        $(#[test]
+        fn $test() {
+            agrees($name);
+        })*
+    };
+}
+
+scenes! {
+    pendulum: "pendulum";
+    spherical_pendulum: "spherical-pendulum";
+    double_pendulum: "double-pendulum";
+    spherical_double_pendulum: "spherical-double-pendulum";
+    spring_oscillator: "spring-oscillator";
+    spring_swing: "spring-swing";
+    eight_loop: "eight-loop";
+    heavy_top: "heavy-top";
+    gyroscope: "gyroscope";
+    dzhanibekov_nut: "dzhanibekov-nut";
+    bead_on_rod: "bead-on-rod";
+    screw_nut: "screw-nut";
+    cardan_shaft: "cardan-shaft";
+    four_bar: "four-bar";
+    bricard: "bricard";
+    slider_crank: "slider-crank";
+    flyball_governor: "flyball-governor";
+    stewart_platform: "stewart-platform";
+    robot_arm: "robot-arm";
+    walker: "walker";
+    sliding_rod: "sliding-rod";
+    chain: "chain-100";
+    cuboid: "cuboid";
+    free_body: "free-body";
+}
+
+/// Every other scene either is singular, or the lagrange engine refuses it by the name of an element.
+#[test]
+fn no_scene_is_forgotten() {
+    for scene in SCENES.iter().filter(|scene| !TESTED.contains(&scene.name)) {
+        if SINGULAR.contains(&scene.name) {
+            continue;
+        }
+        let error = gelenk::lagrange::prepare(&load(scene.name)).map(|_| ());
+        let Err(SimulateError::Unsupported { reason, .. }) = error else {
+            panic!("{} runs with both engines and has no test", scene.name);
+        };
+        assert!(reason.contains('`'), "{}: {reason}", scene.name);
+    }
+}
+
+#[test]
+fn orders_are_those_of_the_method() {
+    let comparison = compared(&load("spherical-double-pendulum"), 0.5, true);
+    assert_eq!(comparison.orders.len(), 4);
+    for measured in &comparison.orders {
+        let p = measured.measured.unwrap_or_else(|| panic!("{measured:?}"));
+        assert!((p - f64::from(measured.order)).abs() < 0.7, "{measured:?}");
+    }
+}
+
+/// Collects samples.
+#[derive(Default)]
+struct Log {
+    times: Vec<f64>,
+    at: Vec<f64>,
+    forces: Vec<Vec<[f64; 6]>>,
+    angles: Vec<f64>,
+}
+
+impl Observer for Log {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        self.times.push(sample.state.t);
+        let six = |r: &gelenk::model::Reaction| {
+            [r.force.x, r.force.y, r.force.z, r.torque.x, r.torque.y, r.torque.z]
+        };
+        self.forces.push(sample.reactions.iter().map(six).collect());
+        self.angles.extend(sample.state.coordinate.first());
+        ControlFlow::Continue(())
+    }
+    fn at(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        self.at.push(sample.state.t);
+        ControlFlow::Continue(())
+    }
+}
+
+fn run(loaded: &Loaded, settings: &RunSettings) -> (RunReport, Log) {
+    let mut log = Log::default();
+    let report = match settings.engine.as_str() {
+        "lagrange" => simulate_loaded(loaded, settings, &mut log),
+        _ => simulate(&loaded.model, settings, &mut log),
+    };
+    (report.unwrap_or_else(|error| panic!("{}: {error}", loaded.model.name)), log)
+}
+
+/// Samples and `--at` times come as asked, in order; gaps are those of the model's rows.
+#[test]
+fn samples_come_as_asked() {
+    let loaded = load("four-bar");
+    let settings = RunSettings {
+        engine: "lagrange".to_owned(),
+        duration: 1.0,
+        sample: Some(0.3),
+        at: vec![0.0, 0.123, 0.3, 1.0],
+        ..loaded.model.run.clone()
+    };
+    let (report, log) = run(&loaded, &settings);
+    let near = |a: &[f64], b: &[f64]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12)
+    };
+    assert!(near(&log.times, &[0.0, 0.3, 0.6, 0.9, 1.0]), "{:?}", log.times);
+    assert!(near(&log.at, &settings.at), "{:?}", log.at);
+    assert_eq!(report.engine, "lagrange");
+    assert!(report.worst_gaps.iter().all(|gap| *gap < 1e-11), "{:?}", report.worst_gaps);
+    assert!(report.worst_velocity_errors.iter().all(|gap| *gap < 1e-10));
+    assert!(report.energy_max_abs_error < 1e-9, "{}", report.energy_max_abs_error);
+}
+
+/// Work of servos and dampers is booked: the ledger balances.
+#[test]
+fn the_ledger_balances() {
+    for name in ["robot-arm", "bead-on-rod", "cardan-shaft"] {
+        let loaded = load(name);
+        let settings = RunSettings {
+            engine: "lagrange".to_owned(),
+            duration: 0.5,
+            ..loaded.model.run.clone()
+        };
+        let (report, _) = run(&loaded, &settings);
+        let scale = report.ledger.kinetic.abs() + report.ledger.work.abs() + 1.0;
+        assert!(report.energy_max_abs_error < 1e-8 * scale, "{name}: {:?}", report.ledger);
+    }
+}
+
+/// Joint forces agree with the mean force of short impulse steps.
+#[test]
+fn joint_forces_agree_between_engines() {
+    for name in ["double-pendulum", "four-bar", "slider-crank"] {
+        let loaded = load(name);
+        let base = RunSettings {
+            duration: 0.2,
+            step: 1e-4,
+            order: 2,
+            tolerance: 1e-12,
+            velocity_tolerance: 1e-12,
+            sample: Some(0.1),
+            ..loaded.model.run.clone()
+        };
+        let lagrange = RunSettings { engine: "lagrange".to_owned(), ..base.clone() };
+        let (_, ours) = run(&loaded, &lagrange);
+        let (_, theirs) = run(&loaded, &base);
+        let (a, b) = (ours.forces.last().unwrap(), theirs.forces.last().unwrap());
+        let size = b.iter().flatten().fold(1.0, |a: f64, b| a.max(b.abs()));
+        for (joint, (x, y)) in a.iter().zip(b).enumerate() {
+            for k in 0..6 {
+                let error = (x[k] - y[k]).abs() / size;
+                assert!(error < 2e-2, "{name}, joint {joint}: {x:?} against {y:?}");
+            }
+        }
+    }
+}
+
+/// Angles of joints are counted on over full turns, however long the steps.
+#[test]
+fn turns_are_counted() {
+    let text = r#"
+        [model]
+        gravity = [0, 0, 0]
+        [[body]]
+        name = "rotor"
+        mass = 1
+        shape = { cylinder = { radius = 0.1, length = 0.2 } }
+        angular_velocity = [0, 0, 100]
+        [[joint]]
+        name = "axle"
+        type = "hinge"
+        between = ["world", "rotor"]
+        point = [0, 0, 0]
+        axis = [0, 0, 1]
+        [run]
+        duration = 3
+        sample = 1
+    "#;
+    let loaded = load_text("rotor", text, &LoadOptions::default()).unwrap();
+    let settings = RunSettings { engine: "lagrange".to_owned(), ..loaded.model.run.clone() };
+    let (report, log) = run(&loaded, &settings);
+    assert!((log.angles.last().unwrap() - 300.0).abs() < 1e-8, "{:?}", log.angles);
+    assert!((report.state.coordinate[0] - 300.0).abs() < 1e-8);
+}
+
+/// What Lagrange's equations do not have is refused by name.
+#[test]
+fn stops_are_refused_by_name() {
+    let text = r#"
+        [[body]]
+        name = "arm"
+        mass = 1
+        ends = [[0, 0, 0], [1, 0, 0]]
+        shape = { cylinder = { radius = 0.02 } }
+        [[joint]]
+        name = "elbow"
+        type = "hinge"
+        between = ["world", "arm"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        limits = { min = -1, max = 1 }
+    "#;
+    let loaded = load_text("arm", text, &LoadOptions::default()).unwrap();
+    let settings = RunSettings { engine: "lagrange".to_owned(), ..loaded.model.run.clone() };
+    let error = simulate_loaded(&loaded, &settings, &mut ()).unwrap_err().to_string();
+    assert!(error.contains("joint `elbow`") && error.contains("end stop"), "{error}");
+}
