@@ -29,7 +29,9 @@ fn check(text: &str) {
         Err(faults) => {
             let cards = text.lines().count().max(1);
             assert!(!faults.is_empty());
-            assert!(faults.iter().all(|f| (1..=cards).contains(&f.place.card) && f.place.column > 0));
+            assert!(
+                faults.iter().all(|f| (1..=cards).contains(&f.place.card) && f.place.column > 0)
+            );
         }
     }
 }

@@ -16,20 +16,29 @@ fuzz_target!(|text: &str| {
     let zero = is_zero(&mut pool, e, &assumptions);
     for k in 0..4u32 {
         let at = |relative: f64| {
-            move |s: Expr| (0.3 + f64::from((k * 37 + s.index() as u32 * 61 + 11) % 101) / 63.0) * (1.0 + relative)
+            move |s: Expr| {
+                (0.3 + f64::from((k * 37 + s.index() as u32 * 61 + 11) % 101) / 63.0)
+                    * (1.0 + relative)
+            }
         };
         let before = pool.eval(e, at(0.0));
         if !before.is_finite() || before.abs() > 1e12 {
             continue;
         }
         // Rounding is told from faults by what a small change of the point does.
-        let change = (pool.eval(e, at(1e-9)) - before).abs() + (pool.eval(e, at(-1e-9)) - before).abs();
+        let change =
+            (pool.eval(e, at(1e-9)) - before).abs() + (pool.eval(e, at(-1e-9)) - before).abs();
         if !change.is_finite() || change > 1e-3 {
             continue;
         }
         let allowed = 1e-7 * (1.0 + largest(&pool, e, at(0.0))) + 10.0 * change;
         let after = pool.eval(short, at(0.0));
-        assert!((after - before).abs() <= allowed, "{}: {before} became {after}, {}", text, pool.display(short));
+        assert!(
+            (after - before).abs() <= allowed,
+            "{}: {before} became {after}, {}",
+            text,
+            pool.display(short)
+        );
         assert!(!zero || before.abs() <= allowed, "{text}: {before} is not zero");
     }
 });
