@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
     Points(PointsArgs),
+    /// Read a deck of LAGR (1978); print the coefficients of its equations of motion
+    Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
     Tables(TablesArgs),
     /// Measure speed, with the error beside it
@@ -111,6 +113,7 @@ impl Command {
             Command::Converge(_) => "converge",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
+            Command::Lagr(_) => "lagr",
             Command::Tables(_) => "tables",
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
@@ -165,6 +168,12 @@ pub(crate) struct SettingArgs {
     /// Leave velocities at the end of a step as they are (positions do not depend on it)
     #[arg(long, help_heading = "Method")]
     pub(crate) no_velocity_correction: bool,
+    /// Impacts of bodies: exact, each located in time, or coarse, all of a step at its end
+    #[arg(long, value_name = "HOW", value_parser = ["exact", "coarse"], help_heading = "Method")]
+    pub(crate) contact: Option<String>,
+    /// Halve steps in which joints act harder than size and speed of the bodies explain (order 2)
+    #[arg(long, help_heading = "Method")]
+    pub(crate) gentle: bool,
 }
 
 /// `gelenk run`
@@ -378,6 +387,9 @@ pub(crate) struct TablesArgs {
     /// Correct the chain's velocities at the end of every step, as the paper did for table 9.5 only
     #[arg(long)]
     pub(crate) velocity_correction: bool,
+    /// Run the chain with the direct solver, corrected velocities and gentle steps; a solve counts as a correction of every joint
+    #[arg(long)]
+    pub(crate) gentle: bool,
     /// Log-log plot of ours and the paper's
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
@@ -403,6 +415,26 @@ pub(crate) struct PointsArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// `gelenk lagr`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk lagr system-2
+  gelenk lagr my-deck.txt --json
+  gelenk lagr system-2 --deck > my-deck.txt
+
+A deck holds the data of LAGR's punched cards: numbers, bits '1'B and strings in apostrophes with FORMAC expressions, separated by blanks. \
+The answer has the original's headings: coefficients of the kinetic energy G, Christoffel symbols GAM, generalized forces KU, all that are \
+not zero, first in general, then with each replacement list.")]
+pub(crate) struct LagrArgs {
+    /// Path of a deck, system-2 for the example of the paper, or - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) deck: String,
+    /// Print the deck itself, to start one of your own
+    #[arg(long = "deck")]
+    pub(crate) print_deck: bool,
+}
+
 /// `gelenk bench`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -414,7 +446,7 @@ Examples:
 Times are those of the processor, one run after the other; a busy machine shows all the same. Every speed stands beside the error it \
 was had with.")]
 pub(crate) struct BenchArgs {
-    /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
+    /// Which: eight-loop, chain, tree, four-bars, contact, worlds [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Shorter runs and smaller models: a few seconds

@@ -29,8 +29,9 @@ fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
         Flight::Taylor(order) => format!(", free flight by Taylor series of order {order}"),
     };
     let velocities = if settings.velocity_correction { "" } else { ", velocities not corrected" };
+    let gentle = if settings.gentle { ", gentle" } else { "" };
     let method = format!(
-        "{} engine, order {}, {} solver{flight}{velocities}; {} s in {} of {} s",
+        "{} engine, order {}, {} solver{flight}{velocities}{gentle}; {} s in {} of {} s",
         report.engine,
         settings.order,
         settings.solver,

@@ -67,6 +67,21 @@ fn another_loop_misses_the_bars_and_the_cell_is_named() {
     assert!(first.starts_with("table 9.4, h, s = 0.005, D_max, m = 1e-3: "), "{first}");
 }
 
+/// Gentle steps carry it through its start: no more energy error than the paper's chain, with a like number of corrections.
+#[test]
+fn gentle_steps_hold_the_bars_on_the_flat_loop() {
+    let folder = folder();
+    let only = ["tables", "--quick", "--only", "9.2", "9.4"];
+    let args = [&only[..], &["--model", "eight-loop-flat", "--gentle"]].concat();
+    let value = json_of(folder.path(), &args, 0);
+    assert_eq!((&value["holds"], &value["gentle"]), (&true.into(), &true.into()));
+    let last = &table(&value, "9.4")["rows"][2];
+    assert_eq!(last["at"], 0.001_25);
+    for ratio in last["ratio"].as_array().unwrap() {
+        assert!(ratio.as_f64().unwrap() < 0.8, "{last}");
+    }
+}
+
 #[test]
 fn people_read_tables_of_a_hundred_columns() {
     let folder = folder();

@@ -36,6 +36,9 @@ pub struct Certificate {
     pub worst_velocity_error: Option<Worst>,
     /// The largest errors of each joint, tie and equation.
     pub gaps: Vec<Gap>,
+    /// Deepest that bodies have overlapped after a step, m; none where none touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_penetration: Option<f64>,
     /// The energy ledger at the end.
     pub ledger: LedgerEntry,
     /// What happened, in order.
@@ -144,19 +147,27 @@ pub struct EventEntry {
     pub between: Vec<String>,
     /// A sentence for people.
     pub detail: String,
+    /// Where, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<[f64; 3]>,
+    /// Impulse on the first of `between`, N s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impulse: Option<[f64; 3]>,
 }
 
 impl From<&Event> for EventEntry {
     fn from(event: &Event) -> Self {
-        let Event { time, kind, between, detail } = event.clone();
-        EventEntry { time, kind, between, detail }
+        let Event { time, kind, between, detail, point, impulse } = event.clone();
+        let [point, impulse] = [point, impulse].map(|v| v.map(Into::into));
+        EventEntry { time, kind, between, detail, point, impulse }
     }
 }
 
 impl From<EventEntry> for Event {
     fn from(entry: EventEntry) -> Self {
-        let EventEntry { time, kind, between, detail } = entry;
-        Event { time, kind, between, detail }
+        let EventEntry { time, kind, between, detail, point, impulse } = entry;
+        let [point, impulse] = [point, impulse].map(|v| v.map(Into::into));
+        Event { time, kind, between, detail, point, impulse }
     }
 }
 
@@ -194,6 +205,7 @@ impl Certificate {
             worst_gap: worst(names().zip(&report.worst_gaps)),
             worst_velocity_error: worst(names().zip(&report.worst_velocity_errors)),
             gaps: gaps.collect(),
+            worst_penetration: report.worst_penetration,
             ledger: LedgerEntry::new(
                 &report.ledger,
                 report.energy_mean_abs_error,

@@ -20,11 +20,14 @@
 pub mod accuracy;
 pub mod bench;
 pub mod certificate;
+pub mod compare;
 pub mod converge;
+pub mod derive;
 pub mod drift;
 pub mod export;
 pub mod film;
 pub mod hash;
+pub mod lagrange;
 pub mod plot;
 pub mod points;
 pub mod recording;
@@ -38,13 +41,17 @@ pub mod thin;
 pub mod worlds;
 
 pub use certificate::Certificate;
+pub use gelenk_expr as expr;
 pub use gelenk_expr::nearest;
 pub use gelenk_impulse::control;
+pub use gelenk_lagrange::deck;
 pub use gelenk_model as model;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
 pub use settings::{SettingsError, check_settings};
-pub use simulate::{Both, ENGINES, SimulateError, simulate, simulate_controlled, verify};
+pub use simulate::{
+    Both, ENGINES, SimulateError, simulate, simulate_controlled, simulate_loaded, verify,
+};
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

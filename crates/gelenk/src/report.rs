@@ -78,6 +78,7 @@ pub fn settings_json(settings: &RunSettings) -> Value {
         "velocity_tolerance": settings.velocity_tolerance,
         "flight": flight,
         "velocity_correction": settings.velocity_correction,
+        "gentle": settings.gentle,
         "sample": settings.sample,
         "accuracy": settings.accuracy,
         "estimated_error": settings.estimated_error,

@@ -33,7 +33,9 @@ pub fn check_settings(settings: &RunSettings) -> Result<(), SettingsError> {
         let engine = settings.engine.clone();
         return Err(SettingsError::Engine(SimulateError::UnknownEngine { engine }));
     }
-    Method::new(settings)?;
+    if settings.engine == "impulse" {
+        Method::new(settings)?;
+    }
     if let Some(accuracy) = settings.accuracy
         && !(accuracy > 0.0 && accuracy.is_finite())
     {

@@ -1,9 +1,12 @@
 //! Running a model with the engine its settings name.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gelenk_model::{Event, Limits, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
+use gelenk_model::{
+    Event, Limits, Loaded, Model, Observer, RunFailure, RunReport, RunSettings, Sample,
+};
 
 use gelenk_impulse::control::Control;
 
@@ -11,7 +14,7 @@ use crate::accuracy::{AccuracyError, choose};
 use crate::recording::{self, Header, VerifyError, VerifyReport};
 
 /// The engines that exist, by the names of [`RunSettings::engine`].
-pub const ENGINES: [&str; 1] = ["impulse"];
+pub const ENGINES: [&str; 2] = ["impulse", "lagrange"];
 
 /// Why a model was not run to the end.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +26,19 @@ pub enum SimulateError {
         /// The name.
         engine: String,
     },
+    /// The engine cannot run this model.
+    #[error("the {engine} engine cannot run this model: {reason}")]
+    Unsupported {
+        /// The engine.
+        engine: &'static str,
+        /// The element and why.
+        reason: String,
+    },
+    /// The engine derives its equations from the whole of a loaded file.
+    #[error(
+        "the {0} engine takes no step of its own choice here; `run` and `compare` have it (in code: `simulate_loaded`)"
+    )]
+    NeedsFile(&'static str),
     /// No step was found for the accuracy asked for.
     #[error(transparent)]
     Accuracy(#[from] AccuracyError),
@@ -42,10 +58,25 @@ pub fn simulate(
 ) -> Result<RunReport, SimulateError> {
     if settings.accuracy.is_some() && settings.estimated_error.is_none() {
         known_engine(settings)?;
+        if settings.engine == "lagrange" {
+            return Err(SimulateError::NeedsFile("lagrange"));
+        }
         let chosen = choose(model, settings, &mut || ControlFlow::Continue(()))?;
         return simulate_as_told(model, &chosen, observer);
     }
     simulate_as_told(model, settings, observer)
+}
+
+/// [`simulate()`] of a model as it was loaded, with any engine: the lagrange engine derives its equations from the file.
+pub fn simulate_loaded(
+    loaded: &Loaded,
+    settings: &RunSettings,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, SimulateError> {
+    match settings.engine.as_str() {
+        "lagrange" => crate::lagrange::run(loaded, settings, observer),
+        _ => simulate(&loaded.model, settings, observer),
+    }
 }
 
 /// [`simulate()`] with a control law in the loop, called at a fixed rate to set the model's inputs.
@@ -93,6 +124,9 @@ pub fn simulate_controlled(
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
     known_engine(settings)?;
+    if settings.engine == "lagrange" {
+        return Err(SimulateError::NeedsFile("lagrange"));
+    }
     Ok(gelenk_impulse::run_controlled(model, settings, control, observer)?)
 }
 
@@ -111,6 +145,7 @@ pub(crate) fn simulate_as_told(
 ) -> Result<RunReport, SimulateError> {
     match settings.engine.as_str() {
         "impulse" => Ok(gelenk_impulse::run(model, settings, observer)?),
+        "lagrange" => Err(SimulateError::NeedsFile("lagrange")),
         other => Err(SimulateError::UnknownEngine { engine: other.to_owned() }),
     }
 }
@@ -119,13 +154,21 @@ pub(crate) fn simulate_as_told(
 ///
 /// `limits`: what the model in it may ask of the machine.
 pub fn verify(path: impl AsRef<Path>, limits: Limits) -> Result<VerifyReport, VerifyError> {
-    let load = |header: &Header| header.load(limits).map(|loaded| loaded.model);
-    recording::verify(path, &load, &|model, settings, observer| match simulate(
-        model, settings, observer,
-    ) {
-        Ok(report) => Ok(Ok(report)),
-        Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
-        Err(error) => Err(error.to_string()),
+    let kept = RefCell::new(None);
+    let load = |header: &Header| {
+        let loaded = header.load(limits)?;
+        let model = loaded.model.clone();
+        kept.replace(Some(loaded));
+        Ok(model)
+    };
+    recording::verify(path, &load, &|_, settings, observer| {
+        let kept = kept.borrow();
+        let loaded = kept.as_ref().ok_or("the model is not loaded")?;
+        match simulate_loaded(loaded, settings, observer) {
+            Ok(report) => Ok(Ok(report)),
+            Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
+            Err(error) => Err(error.to_string()),
+        }
     })
 }
 

@@ -64,6 +64,7 @@ mod tests {
             coordinate: Vec::new(),
             held: Vec::new(),
             active: Vec::new(),
+            contacts: Vec::new(),
         }
     }
 

@@ -225,6 +225,7 @@ fn defaults_and_limits_are_those_of_the_program() {
     assert_eq!(number("velocity_tolerance").to_bits(), run.velocity_tolerance.to_bits());
     assert_eq!(default("order"), run.order.to_string());
     assert_eq!(default("velocity_correction"), run.velocity_correction.to_string());
+    assert_eq!(default("gentle"), run.gentle.to_string());
     assert!(run.sample.is_none() && run.flight == gelenk::model::Flight::Exact);
 }
 

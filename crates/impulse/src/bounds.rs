@@ -20,6 +20,10 @@ use crate::method::Method;
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 
+/// Impulses of friction that slips are found to this part of the tolerances: what they are off by adds up, where gaps are taken back
+/// in the next step.
+pub(crate) const SLIP_PART: f64 = 1e-4;
+
 /// What kind of bounds a block has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -31,6 +35,10 @@ pub enum Bound {
     Stop,
     /// Dry friction: |p| ≤ F h/2.
     Friction,
+    /// The normal of a contact: C = −gap ≤ 0, p ≤ 0, with impacts.
+    Contact,
+    /// Friction of a contact: |p| ≤ μ |p_n|, p_n that of its normal.
+    Disk,
 }
 
 impl Bound {
@@ -38,10 +46,13 @@ impl Bound {
     ///
     /// What rests at a stop keeps away from the tolerance, beyond which it would have been passed.
     pub(crate) fn target(self, target: f64, tolerance: f64) -> (f64, f64) {
-        let allowed = if self == Bound::Stop { 0.5 * tolerance } else { tolerance };
+        let stops = matches!(self, Bound::Stop | Bound::Contact);
+        let allowed = if stops { 0.5 * tolerance } else { tolerance };
         match self {
-            Bound::None | Bound::Friction => (target, allowed),
-            Bound::Rope | Bound::Stop => (target.clamp(0.0, 0.5 * allowed), allowed),
+            Bound::None | Bound::Friction | Bound::Disk => (target, allowed),
+            Bound::Rope | Bound::Stop | Bound::Contact => {
+                (target.clamp(0.0, 0.5 * allowed), allowed)
+            }
         }
     }
 
@@ -101,6 +112,8 @@ pub enum Mode {
     Driven(f64),
     /// Dry friction that holds through all stages of a step.
     Stick,
+    /// Friction of a contact, which finds out whether it holds or slips.
+    Cone,
     /// The joint is not there.
     Off,
 }
@@ -130,6 +143,7 @@ impl Rows {
             return;
         }
         let slow = rest_speed(bodies, method);
+        let floor = bodies.position_floor();
         self.spent.fill(0.0);
         for i in 0..self.blocks.len() {
             if self.mode[i] == Mode::Off {
@@ -138,9 +152,11 @@ impl Rows {
             self.mode[i] = match self.blocks[i].bound {
                 Bound::None => Mode::Equal,
                 Bound::Rope => Mode::OneSided,
-                Bound::Stop => {
+                Bound::Disk => Mode::Cone,
+                Bound::Contact if self.at_once => Mode::OneSided,
+                Bound::Stop | Bound::Contact => {
                     let (c, rate) = self.stop_place(i, model, bodies, state);
-                    let tolerance = self.bound_tolerance(i, bodies, method);
+                    let tolerance = self.bound_tolerance(i, floor, method);
                     let rests = c >= -tolerance && rate >= -slow;
                     if c > tolerance || rests { Mode::OneSided } else { Mode::Open }
                 }
@@ -162,6 +178,7 @@ impl Rows {
         if self.known_active == state.active {
             return;
         }
+        // Blocks of contacts are written by those who use them.
         self.known_active.clone_from(&state.active);
         self.any_off = false;
         for (i, block) in model.rows.iter().enumerate() {
@@ -192,6 +209,10 @@ impl Rows {
                 Mode::Open => {
                     inactive = true;
                     (0.0, 0.0)
+                }
+                Mode::Cone => {
+                    inactive = self.inactive[self.normal_of(i)];
+                    (f64::NEG_INFINITY, f64::INFINITY)
                 }
                 Mode::Coulomb => {
                     let most = 0.5 * friction_force(model, i) * h.abs();
@@ -227,10 +248,24 @@ impl Rows {
             self.inactive[i] = match self.blocks[i].bound {
                 Bound::None => continue,
                 Bound::Rope => self.slack[i],
-                Bound::Stop => !touched(i),
+                Bound::Stop | Bound::Contact => !touched(i),
                 Bound::Friction => true,
+                Bound::Disk => {
+                    self.inactive[i] = self.inactive[self.normal_of(i)];
+                    continue;
+                }
             };
             (self.lower[row], self.upper[row]) = (f64::NEG_INFINITY, 0.0);
+        }
+    }
+
+    /// At an instant whose normal impulses are given: friction acts where there are any.
+    pub(crate) fn free_friction(&mut self) {
+        for i in self.model_size.blocks..self.blocks.len() {
+            if self.blocks[i].bound == Bound::Disk {
+                let normal = self.normal_of(i);
+                self.inactive[i] = self.velocity_impulse[self.blocks[normal].first_row] == 0.0;
+            }
         }
     }
 
@@ -299,7 +334,10 @@ impl Rows {
         bodies: &Bodies,
         state: &State,
     ) -> (f64, f64) {
-        let RowKind::Stop(stop) = &model.rows[i].kind else { return (f64::NEG_INFINITY, 0.0) };
+        let Some(rows) = model.rows.get(i) else {
+            return (-self.contact(i).gap(&bodies.poses), self.rate(i, bodies));
+        };
+        let RowKind::Stop(stop) = &rows.kind else { return (f64::NEG_INFINITY, 0.0) };
         let joint = &model.joints[stop.joint.index()];
         let q = state.coordinate[joint.first_coordinate + stop.which];
         (stop.error(q), self.rate(i, bodies))
@@ -313,10 +351,10 @@ impl Rows {
     }
 
     /// How far a stop may be passed, rad or m.
-    pub(crate) fn bound_tolerance(&self, i: usize, bodies: &Bodies, method: &Method) -> f64 {
-        let extent = bodies.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max);
-        let tolerance = self.blocks[i].tolerance.unwrap_or(method.tolerance);
-        tolerance.max(16.0 * f64::EPSILON * extent)
+    ///
+    /// `floor` is that of the positions, [`Bodies::position_floor`].
+    pub(crate) fn bound_tolerance(&self, i: usize, floor: f64, method: &Method) -> f64 {
+        self.blocks[i].tolerance.unwrap_or(method.tolerance).max(2.0 * floor)
     }
 
     /// Adds the friction impulses of an instant to what the step has spent; returns what they took of the energy, J:
@@ -324,6 +362,9 @@ impl Rows {
     pub(crate) fn friction_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
         let mut loss = 0.0;
         for i in 0..self.blocks.len() {
+            if self.blocks[i].bound == Bound::Disk && !self.inactive[i] {
+                loss += self.work_against(i, bodies, end);
+            }
             if self.blocks[i].bound != Bound::Friction || self.inactive[i] {
                 continue;
             }

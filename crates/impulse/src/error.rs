@@ -28,6 +28,18 @@ pub enum StepError {
         /// Time, s.
         t: f64,
     },
+    /// A contact did not settle.
+    #[error("contact of bodies {} and {}: off by {error:.1e} after {sweeps} sweeps at t = {t} s", bodies[0], bodies[1])]
+    Contact {
+        /// The bodies.
+        bodies: [usize; 2],
+        /// How much it is off, m or m/s.
+        error: f64,
+        /// Sweeps or solves done.
+        sweeps: u64,
+        /// Time, s.
+        t: f64,
+    },
     /// Laws that read velocities did not settle at the end of the step.
     #[error(
         "forces that depend on velocities do not settle ({change:.1e} after {rounds} rounds) at t = {t} s"
@@ -49,6 +61,14 @@ pub enum StepError {
         defect: f64,
         /// Kinetic energy before the step, J.
         kinetic: f64,
+        /// Time at the end of the step, s.
+        t: f64,
+    },
+    /// Joints kick: their impulses hold more energy than the bodies' size and speed explain. The step is too long for the motion.
+    #[error("joints take {kick:.2e} J out of the step at t = {t} s")]
+    Kick {
+        /// Largest energy of the impulses at one end of the step, J.
+        kick: f64,
         /// Time at the end of the step, s.
         t: f64,
     },

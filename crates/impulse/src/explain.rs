@@ -49,6 +49,14 @@ pub(crate) fn explain(
             );
             (reason, name.clone())
         }
+        StepError::Contact { bodies, error, sweeps, t } => {
+            let [a, b] = bodies.map(|body| &model.bodies[body].name);
+            let reason = format!(
+                "the contact of `{a}` and `{b}` does not settle at t = {t} s (step {step}): off by {error:.2e} after {sweeps} \
+                 sweeps, with steps down to {h:.1e} s; {try_step}, or a larger tolerance"
+            );
+            (reason, a.clone())
+        }
         StepError::Forces { body, change, rounds, t } => {
             let name = &model.bodies[body].name;
             let reason = format!(
@@ -64,6 +72,13 @@ pub(crate) fn explain(
                 "energy explodes at t = {t} s (step {step}): {defect:.2e} J come from nowhere beside {kinetic:.2e} J \
                  of kinetic energy, most of it in body `{name}`, with steps down to {h:.1e} s; a spring is too stiff \
                  for the step, a joint is jammed or the position is singular: {try_step}"
+            );
+            (reason, name)
+        }
+        StepError::Kick { kick, t } => {
+            let name = fastest_body(model, state);
+            let reason = format!(
+                "joints take {kick:.2e} J out of a step at t = {t} s (step {step}) with steps down to {h:.1e} s: {try_step}"
             );
             (reason, name)
         }

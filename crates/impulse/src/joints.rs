@@ -158,6 +158,8 @@ impl Simulation<'_> {
                 detail: format!(
                     "its {what} of {value:.6e} {unit}, the mean over the step, is above its strength of {most} {unit}"
                 ),
+                point: None,
+                impulse: None,
             });
             self.open(joint);
         }

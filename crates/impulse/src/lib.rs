@@ -6,6 +6,7 @@
 mod balls;
 pub mod bounds;
 pub mod compose;
+mod contact;
 pub mod control;
 pub mod dense;
 pub mod error;
@@ -24,6 +25,7 @@ mod small;
 pub mod solver;
 mod step;
 mod stops;
+mod touching;
 
 pub use compose::Order;
 pub use dense::Dense;

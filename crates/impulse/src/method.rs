@@ -24,6 +24,11 @@ pub struct Method {
     /// Positions do not depend on it. Models with laws that read velocities or book work are always corrected:
     /// the laws need velocities that fit the joints.
     pub velocity_correction: bool,
+    /// Contacts in the coarse mode: impacts are not located, all that come in a step are made at its end.
+    pub coarse: bool,
+    /// Halve steps in which joints kick, and hold the work of joint forces over gaps, not the gaps alone. It is for steps of
+    /// order 2 with corrected velocities.
+    pub gentle: bool,
 }
 
 /// The solvers there are.
@@ -59,6 +64,12 @@ pub struct BadSetting {
 }
 
 impl Method {
+    /// Whether position corrections go on within tolerance while that is cheap, so that what they leave does not add up over many
+    /// steps. Without corrected velocities the energy is blurred anyway, and gentle steps bound the work of the gaps.
+    pub(crate) fn converges_fine(&self) -> bool {
+        self.velocity_correction && !self.gentle
+    }
+
     /// The method that `settings` asks for.
     pub fn new(settings: &RunSettings) -> Result<Self, BadSetting> {
         let bad = |key, value: String, help| BadSetting { key, value, help };
@@ -101,6 +112,15 @@ impl Method {
             solver,
             flight: settings.flight,
             velocity_correction: settings.velocity_correction,
+            coarse: match settings.contact.as_str() {
+                "exact" => false,
+                "coarse" => true,
+                other => {
+                    let help = "contacts are `exact` or `coarse`";
+                    return Err(bad("contact", format!("`{other}`"), help));
+                }
+            },
+            gentle: settings.gentle && settings.velocity_correction && order == Order::Two,
         })
     }
 }

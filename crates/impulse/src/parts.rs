@@ -8,6 +8,7 @@ use crate::kick::energy_from_rest;
 use crate::method::Method;
 use crate::scratch::Scratch;
 use crate::step::{StepReport, correct_velocities, energies, step_to};
+use crate::touching::ContactLog;
 
 /// How often a step may be halved before the run gives up.
 pub const MAX_HALVINGS: u32 = 16;
@@ -25,6 +26,15 @@ const ENERGY_PART_HALVED: f64 = 0.0025;
 /// The part of the run's energy scale that a step may make or lose in any case.
 const ENERGY_FLOOR: f64 = 1e-8;
 
+/// Gentle steps: what the joints' impulses at an end of a step may hold of the kinetic energy, beside [`KICK_SHARE`].
+const KICK_PART: f64 = 3e-4;
+
+/// Gentle steps: the same as a share of ½ m (a h)², a = g + v²/L, what gravity and turning about a link's end explain.
+const KICK_SHARE: f64 = 0.5;
+
+/// Gentle steps: the part of the kinetic energy (and of what gravity gives in a step) that joint forces may work over gaps.
+const GAP_WORK_PART: f64 = 1e-3;
+
 /// Steps of a higher order in which dry friction changes are halved so often, then made with order 2, which can show it.
 const FRICTION_HALVINGS: u32 = 4;
 
@@ -41,7 +51,8 @@ const GOOD_PARTS: u32 = 4;
 /// - it makes or loses energy beyond 5 % of the kinetic energy (and beyond traces, and what gaps within tolerance
 ///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. Parts of a halved
 ///   step are held to 0.25 %. After 8 halvings only energy made beyond the kinetic energy itself counts. Where velocities
-///   are not corrected and the kinetic energy is not exact, the limit is 10 % in any part.
+///   are not corrected and the kinetic energy is not exact, the limit is 10 % in any part;
+/// - it is to be gentle and joints kick ([`kicks`](Parts::kicks)).
 pub(crate) struct Parts<'a> {
     pub model: &'a Model,
     pub method: &'a Method,
@@ -55,6 +66,7 @@ pub(crate) struct Parts<'a> {
     pub kinetic: f64,
     pub potential: f64,
     pub joint_impulses: &'a mut [Wrench],
+    pub contacts: &'a mut ContactLog,
     pub worst_gaps: &'a mut [f64],
     pub worst_velocity_errors: &'a mut [f64],
     pub events: &'a mut Vec<Event>,
@@ -97,6 +109,7 @@ impl Parts<'_> {
         let (mut done, mut level, mut good, mut deepest) = (0, 0, 0, 0);
         let mut corrected = false;
         self.joint_impulses.fill(Wrench::zero());
+        self.contacts.begin_step();
         scratch.stops.forget_hits(f64::NEG_INFINITY);
         while done < WHOLE {
             let size = WHOLE >> level;
@@ -160,7 +173,13 @@ impl Parts<'_> {
         level: u32,
     ) -> Result<StepReport, StepError> {
         let mut method = *self.method;
-        if level >= FRICTION_HALVINGS && scratch.rows.any_friction() {
+        scratch.rows.work_allowed = if method.gentle {
+            GAP_WORK_PART * (self.kinetic + self.energy_of_a_fall(scratch, part, 0.0))
+        } else {
+            f64::INFINITY
+        };
+        let changes = level >= FRICTION_HALVINGS && scratch.rows.any_friction();
+        if changes || !scratch.rows.contacts.is_empty() {
             method.order = Order::Two;
         }
         step_to(self.model, &method, state, scratch, part, t_end, self.h)
@@ -180,16 +199,25 @@ impl Parts<'_> {
         let defect = change - report.work + report.dissipation + report.impact_loss;
         let excused = self.excused_energy(scratch, part);
         let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
+        // Energies of the impulses at both ends: kinetic energy rises by the one at the start and falls by the one at the end.
+        let kick = report.kick.max(report.kick + defect);
+        if self.method.gentle && level < ENERGY_HALVINGS && self.kicks(kick, scale, scratch) {
+            self.totals.corrections += report.corrections;
+            state.clone_from(&scratch.saved);
+            return Err(StepError::Kick { kick, t: scratch.saved.t + part });
+        }
         let accepted = if level >= ENERGY_HALVINGS {
             defect <= self.kinetic + 10.0 * excused
         } else if scratch.corrects_velocities(self.method, true) {
-            let part = if level == 0 { ENERGY_PART } else { ENERGY_PART_HALVED };
+            let fine = level > 0 && !self.method.gentle;
+            let part = if fine { ENERGY_PART_HALVED } else { ENERGY_PART };
             defect.abs() <= part * (scale + excused)
         } else {
             // Velocities across the joints, h/2 times the forces, blur the kinetic energy.
             defect.abs() <= 2.0 * ENERGY_PART * scale + 10.0 * excused
         };
         if !accepted {
+            self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);
             return Err(StepError::Energy {
                 defect,
@@ -205,16 +233,40 @@ impl Parts<'_> {
     /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity and force elements give
     /// bodies at rest in this part, and the work of the joints' forces over gaps within tolerance.
     fn excused_energy(&self, scratch: &Scratch, part: f64) -> f64 {
-        let Scratch { rows, bodies, loads, .. } = scratch;
-        let forces: f64 = rows.impulse.iter().map(|p| p.abs()).sum::<f64>() / (0.5 * part.abs());
-        let mass = bodies.total_mass;
-        let fall = self.model.gravity.norm() * part;
-        let pushed =
-            if self.model.forces.is_empty() { 0.0 } else { energy_from_rest(bodies, loads, part) };
+        let rows = &scratch.rows;
+        let work: f64 = if self.method.gentle {
+            // What the gaps there are explain.
+            let pull = |p: &[f64]| p.iter().map(|p| p.abs()).sum::<f64>();
+            let blocks = rows.blocks.iter().zip(&rows.gap);
+            blocks.map(|(b, gap)| pull(&rows.impulse[b.first_row..][..b.n_rows]) * gap).sum()
+        } else {
+            rows.impulse.iter().map(|p| p.abs()).sum::<f64>() * self.method.tolerance
+        };
         ENERGY_FLOOR * self.energy_scale
-            + 0.5 * mass * fall * fall
-            + pushed
-            + 10.0 * forces * self.method.tolerance
+            + self.energy_of_a_fall(scratch, part, 0.0)
+            + 10.0 * work / (0.5 * part.abs())
+    }
+
+    /// What bodies at rest get in `h` seconds from gravity, an acceleration beside it and the force elements, J.
+    fn energy_of_a_fall(&self, scratch: &Scratch, h: f64, acceleration: f64) -> f64 {
+        let Scratch { bodies, loads, .. } = scratch;
+        let speed = (self.model.gravity.norm() + acceleration) * h;
+        let pushed =
+            if self.model.forces.is_empty() { 0.0 } else { energy_from_rest(bodies, loads, h) };
+        0.5 * bodies.total_mass * speed * speed + pushed
+    }
+
+    /// Whether the impulses of the joints hold more energy than gravity, force elements and turning with v²/L explain in an asked
+    /// step, v² = 2 T/m, with L the links' length.
+    ///
+    /// With corrected velocities the impulse at an end of a step of length h is h/2 times the forces of the joints, and its
+    /// energy ½ pᵀ K p is ½ m (a h/2)², a the acceleration that the joints give. The energy error of a step is the difference of
+    /// these two energies. A chain that snaps taut has large ones for a moment; shorter parts follow it.
+    fn kicks(&self, kick: f64, kinetic: f64, scratch: &Scratch) -> bool {
+        let bodies = &scratch.bodies;
+        let turning = 2.0 * kinetic / (bodies.total_mass * bodies.link_length);
+        let explained = KICK_SHARE * self.energy_of_a_fall(scratch, self.h, turning);
+        kick > KICK_PART * kinetic + explained || kick.is_nan()
     }
 
     fn add(&mut self, report: &StepReport, scratch: &Scratch) {
@@ -227,6 +279,7 @@ impl Parts<'_> {
             sum.force += impulse.force;
             sum.torque += impulse.torque;
         }
+        self.contacts.add(&scratch.rows.contacts);
         for (worst, gap) in self.worst_gaps.iter_mut().zip(&scratch.rows.gap) {
             *worst = worst.max(*gap);
         }
@@ -246,16 +299,21 @@ impl Parts<'_> {
             StepError::Positions { block, .. } | StepError::Velocities { block, .. } => {
                 Some(self.model.rows[block].name.clone())
             }
+            StepError::Contact { bodies, .. } => Some(self.model.bodies[bodies[0]].name.clone()),
             StepError::BadForce { force, .. } => Some(self.model.forces[force].name.clone()),
             StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
                 Some(self.model.bodies[body].name.clone())
             }
-            StepError::Energy { .. } | StepError::Friction { .. } => None,
+            StepError::Energy { .. } | StepError::Kick { .. } | StepError::Friction { .. } => None,
         };
         let what = match *error {
             StepError::Positions { gap, .. } => format!("its gap stays at {gap:.1e}"),
             StepError::Velocities { error, .. } => {
                 format!("its velocity error stays at {error:.1e}")
+            }
+            StepError::Contact { bodies, error, .. } => {
+                let other = &self.model.bodies[bodies[1]].name;
+                format!("its contact with `{other}` stays off by {error:.1e}")
             }
             StepError::Forces { .. } => "forces that read velocities do not settle".to_owned(),
             StepError::BadForce { .. } | StepError::NotFinite { .. } => {
@@ -263,6 +321,7 @@ impl Parts<'_> {
             }
             StepError::Friction { .. } => "dry friction changes".to_owned(),
             StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
+            StepError::Kick { kick, .. } => format!("joints kick with {kick:.1e} J"),
         };
         let where_ = element.as_ref().map_or(String::new(), |name| format!(" at `{name}`"));
         self.events.push(Event {
@@ -270,6 +329,8 @@ impl Parts<'_> {
             kind: "step-halved".to_owned(),
             between: element.into_iter().collect(),
             detail: format!("step halved to {part:.3e} s{where_}: {what}"),
+            point: None,
+            impulse: None,
         });
     }
 

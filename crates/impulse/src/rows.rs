@@ -6,6 +6,7 @@ use gelenk_model::signal::Work;
 use gelenk_model::{Flight, Model, State, Twist};
 
 use crate::bounds::{Bound, Mode};
+use crate::contact::{Contact, Part};
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -63,6 +64,9 @@ pub struct Rows {
     /// What C(t+h) is to be: 0 after a whole step, a part of C(t) after a part of it; written by
     /// [`set_target`](Rows::set_target). (n_rows)
     pub target: Vec<f64>,
+    /// Work of the impulses over the gaps that a position correction may leave, Σ |p C|/h, J; written by
+    /// [`Simulation`](crate::Simulation), infinite but for gentle steps.
+    pub work_allowed: f64,
     /// Whether a one-sided block is slack, C < −tolerance; written by [`set_slack`](Rows::set_slack). (n blocks)
     pub slack: Vec<bool>,
     /// Whether `k_inv` belongs to the poses of the bodies.
@@ -83,6 +87,27 @@ pub struct Rows {
     pub gap: Vec<f64>,
     /// Velocity error of each block when it was last looked at, m/s or rad/s. (n blocks)
     pub velocity_error: Vec<f64>,
+    /// Contacts, whose blocks follow those of the model.
+    pub(crate) contacts: Vec<Contact>,
+    /// Whether all contacts are taken as lasting ones, also those with room.
+    pub(crate) at_once: bool,
+    /// Contact and part of each of their blocks.
+    pub(crate) roles: Vec<(usize, Part)>,
+    /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
+    pub(crate) stiffest: Vec<f64>,
+    /// What belongs to the model alone; constant.
+    pub(crate) model_size: ModelSize,
+}
+
+/// Lengths of the arrays of [`Rows`] without contacts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ModelSize {
+    pub blocks: usize,
+    pub rows: usize,
+    pub bodies: usize,
+    pub jac: usize,
+    pub k: usize,
+    pub bounded: bool,
 }
 
 /// Where a block's numbers lie.
@@ -128,13 +153,21 @@ impl Rows {
         }
         let (n_rows, n_blocks) = (model.n_rows(), blocks.len());
         let any_bounded = blocks.iter().any(|b: &Block| b.bound != Bound::None);
+        let model_size = ModelSize {
+            blocks: n_blocks,
+            rows: n_rows,
+            bodies: body_list.len(),
+            jac,
+            k,
+            bounded: any_bounded,
+        };
         Rows {
             ready: false,
             rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
             any_bounded,
             stops: (0..n_blocks).filter(|&i| blocks[i].bound == Bound::Stop).collect(),
             mode: vec![Mode::Equal; n_blocks],
-            carry: vec![[0.0; small::MAX]; if any_bounded { n_blocks } else { 0 }],
+            carry: vec![[0.0; small::MAX]; n_blocks],
             carrier: Bound::carriers(model),
             begun: vec![0.0; n_rows],
             wanted: vec![0.0; n_rows],
@@ -153,6 +186,7 @@ impl Rows {
             k_inv: vec![0.0; k],
             c_t: vec![0.0; n_rows],
             target: vec![0.0; n_rows],
+            work_allowed: f64::INFINITY,
             slack: vec![false; n_blocks],
             k_ready: false,
             shared: false,
@@ -163,6 +197,11 @@ impl Rows {
             velocity_impulse: vec![0.0; n_rows],
             gap: vec![0.0; n_blocks],
             velocity_error: vec![0.0; n_blocks],
+            contacts: Vec::new(),
+            at_once: false,
+            roles: Vec::new(),
+            stiffest: Vec::new(),
+            model_size,
         }
     }
 
@@ -177,13 +216,16 @@ impl Rows {
     ) {
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         self.ready = true;
-        for (block, rows) in self.blocks.iter().zip(&model.rows) {
+        self.prepare_contacts(&bodies.poses);
+        for (i, block) in self.blocks.iter().enumerate() {
             let (n, width) = (block.n_rows, 6 * block.n_bodies);
             let jac = &mut self.jac[block.jac..block.jac + n * width];
-            rows.jacobian(model, &at, work, jac);
-            let c_t = &mut self.c_t[block.first_row..block.first_row + n];
-            if !matches!(rows.kind, RowKind::Joint(_)) {
-                rows.time_rate(&at, work, c_t);
+            if let Some(rows) = model.rows.get(i) {
+                rows.jacobian(model, &at, work, jac);
+                let c_t = &mut self.c_t[block.first_row..block.first_row + n];
+                if !matches!(rows.kind, RowKind::Joint(_)) {
+                    rows.time_rate(&at, work, c_t);
+                }
             }
             let response = &mut self.response[block.jac..block.jac + n * width];
             let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
@@ -199,6 +241,7 @@ impl Rows {
                 }
             }
         }
+        self.find_stiffest();
         self.k_ready = false;
         self.shared = false;
     }
@@ -209,6 +252,7 @@ impl Rows {
         for (guess, before) in self.guess.iter_mut().zip(before) {
             *guess = before * part;
         }
+        self.guess_contacts(part);
     }
 
     /// Fills K⁻¹ of each block, for solvers that go block by block.
@@ -248,10 +292,13 @@ impl Rows {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        let one_sided = |bound: Bound| matches!(bound, Bound::Rope | Bound::Stop);
-        for (i, block) in self.blocks.iter().enumerate().filter(|(_, b)| one_sided(b.bound)) {
+        for (i, block) in self.blocks.iter().enumerate() {
             let mut c = [0.0];
-            model.rows[i].error(model, &at, work, &mut c);
+            match block.bound {
+                Bound::Rope | Bound::Stop => model.rows[i].error(model, &at, work, &mut c),
+                Bound::Contact => c[0] = -self.contact(i).gap(at.poses),
+                Bound::None | Bound::Friction | Bound::Disk => continue,
+            }
             self.slack[i] = c[0] < -block.tolerance.unwrap_or(tolerance);
         }
     }
@@ -293,6 +340,7 @@ impl Rows {
                 *c = from + keep * (*c - from);
             }
         }
+        self.target_contacts(keep, at.poses);
     }
 
     /// C(t+h) of block `i` where free flight takes its bodies. (n_rows)
@@ -309,13 +357,16 @@ impl Rows {
         for &body in &self.body_list[block.first_body..block.first_body + block.n_bodies] {
             bodies.look_ahead_pose(body, look.flight, look.h);
         }
+        let Some(rows) = model.rows.get(i) else {
+            return self.contact_error_ahead(i, bodies, look.h, c);
+        };
         let at = Instant {
             t: look.t,
             poses: &bodies.ahead,
             twists: &bodies.twists,
             coordinates: look.coordinates,
         };
-        model.rows[i].error(model, &at, work, c);
+        rows.error(model, &at, work, c);
     }
 
     /// J v + C_t of block `i`. (n_rows)
@@ -404,12 +455,15 @@ impl Rows {
                 delta[row..row + n].fill(0.0);
                 continue;
             }
-            if self.blocks[i].bound != Bound::None {
+            if self.blocks[i].bound == Bound::Disk {
+                cut |= self.cut_to_disk(i, &mut delta[row..row + n], velocity);
+            } else if self.blocks[i].bound != Bound::None {
                 let (p, wanted) = (impulse[row], impulse[row] + delta[row]);
                 let allowed = wanted.clamp(self.lower[row], self.upper[row]);
                 cut |= wanted < self.lower[row] || wanted > self.upper[row];
                 delta[row] = allowed - p;
             }
+            let impulse = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
             for k in row..row + n {
                 impulse[k] += delta[k];
             }

@@ -212,6 +212,8 @@ fn report(simulation: &Simulation<'_>, events: Vec<Event>, stopped: bool) -> Run
         energy_max_abs_error,
         worst_gaps: simulation.worst_gaps().to_vec(),
         worst_velocity_errors: simulation.worst_velocity_errors().to_vec(),
+        worst_penetration: simulation.worst_penetration(),
+        contacts: simulation.contacts().to_vec(),
         events,
         state: simulation.state().clone(),
     }
@@ -230,6 +232,8 @@ fn empty_report(model: &Model) -> RunReport {
         energy_max_abs_error: 0.0,
         worst_gaps: vec![0.0; model.rows.len()],
         worst_velocity_errors: vec![0.0; model.rows.len()],
+        worst_penetration: None,
+        contacts: Vec::new(),
         events: Vec::new(),
         state: model.start.clone(),
     }

@@ -11,8 +11,9 @@ use crate::balls::Balls;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor, Sharing, eliminate, neighbours};
+use crate::solver::{Anderson, Factor, Primal, Sharing, eliminate, neighbours};
 use crate::stops::Stops;
+use crate::touching::Touching;
 
 /// Everything a step needs besides model and state.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Scratch {
     pub(crate) sweeps: bool,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
+    /// Memory of the solver for bodies that touch; made when it first solves.
+    pub primal: Option<Box<Primal>>,
     /// Memory to share loads between redundant rows; made when there first are any.
     pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -48,6 +51,8 @@ pub struct Scratch {
     pub(crate) stops: Stops,
     /// The mechanism of ball joints while one of them is not there.
     pub(crate) idle_balls: Option<Box<Balls>>,
+    /// What can touch, if anything can.
+    pub(crate) touching: Option<Box<Touching>>,
     /// The state before the step, to go back to; written by [`step`](crate::step).
     pub(crate) saved: State,
 }
@@ -72,9 +77,11 @@ impl Scratch {
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
+            primal: None,
             sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
+            touching: Touching::new(model).map(Box::new),
             saved: model.start.clone(),
         }
     }
@@ -92,8 +99,12 @@ impl Scratch {
     /// What each block does from the state on; see [`Rows::set_modes`]. Rows are ready where there are bounds.
     pub(crate) fn set_modes(&mut self, model: &Model, state: &State, method: &Method) {
         self.rows.set_modes(model, &self.bodies, state, method);
-        // The leaner path knows ball joints that are there.
-        let idle = self.rows.any_off;
+        self.choose_path();
+    }
+
+    /// The leaner path knows ball joints that are there, and no contacts.
+    pub(crate) fn choose_path(&mut self) {
+        let idle = self.rows.any_off || !self.rows.contacts.is_empty();
         if idle && self.balls.is_some() {
             self.idle_balls = self.balls.take();
         } else if !idle && self.idle_balls.is_some() {
@@ -114,6 +125,9 @@ impl Scratch {
             self.rows.prepare(model, &self.bodies, t, coordinates, &mut self.work);
             if let Some(factor) = &mut self.direct {
                 factor.ready = false;
+            }
+            if let Some(primal) = &mut self.primal {
+                primal.ready = false;
             }
         }
     }
@@ -139,6 +153,9 @@ pub struct Bodies {
     pub mass: Vec<f64>,
     /// Sum over the bodies that move, kg; constant.
     pub total_mass: f64,
+    /// Twice the mean distance (root of the mean square) of joints from the centres of their bodies that move, m; infinite where there
+    /// are none; constant.
+    pub link_length: f64,
     /// 1/m, 1/kg; constant.
     pub mass_inv: Vec<f64>,
     /// Principal moments, kg m²; constant.
@@ -169,7 +186,35 @@ pub struct Bodies {
     pose_ready: Vec<bool>,
 }
 
+/// Twice the distance of joints from the centres of their bodies, at the start.
+fn link_length(model: &Model) -> f64 {
+    let (mut squares, mut n) = (0.0, 0);
+    for joint in &model.joints {
+        let poses = joint.bodies.map(|id| model.start.pose(id));
+        let point = joint.kind.equations().force_point(&poses[0], &poses[1]);
+        for (id, pose) in joint.bodies.iter().zip(&poses) {
+            if !model.bodies[id.index()].fixed {
+                squares += (point - pose.s).norm_squared();
+                n += 1;
+            }
+        }
+    }
+    if n == 0 { f64::INFINITY } else { 2.0 * (squares / f64::from(n)).sqrt() }
+}
+
 impl Bodies {
+    /// Kinetic energy of `twists`, J.
+    pub(crate) fn kinetic(&self) -> f64 {
+        let mut kinetic = 0.0;
+        for i in (0..self.fixed.len()).filter(|&i| !self.fixed[i]) {
+            let twist = &self.twists[i];
+            let omega_body = self.poses[i].rot.tr_mul(&twist.omega);
+            let spin = self.inertia[i].component_mul(&omega_body).dot(&omega_body);
+            kinetic += 0.5 * (self.mass[i] * twist.s_dot.norm_squared() + spin);
+        }
+        kinetic
+    }
+
     fn new(model: &Model) -> Self {
         let n = model.n_bodies();
         let bodies = &model.bodies;
@@ -177,6 +222,7 @@ impl Bodies {
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
             total_mass: bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum(),
+            link_length: link_length(model),
             mass: bodies.iter().map(|b| b.mass).collect(),
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),

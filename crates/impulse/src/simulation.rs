@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use gelenk_model::joint::JointId;
-use gelenk_model::run::{Event, Ledger, Reaction, Sample};
+use gelenk_model::run::{ContactForce, Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
 use gelenk_model::{Model, RunSettings};
 
@@ -16,6 +16,7 @@ use crate::method::Method;
 use crate::parts::{Parts, Told};
 use crate::scratch::Scratch;
 use crate::step::{StepReport, correct_velocities, energies};
+use crate::touching::ContactLog;
 
 /// A joint open by more than this at the start (and by more than its tolerance) is an error, m or rad.
 const OPEN_AT_START: f64 = 1e-6;
@@ -48,6 +49,7 @@ pub struct Simulation<'m> {
     pub(crate) worst_velocity_errors: Vec<f64>,
     pub(crate) reactions: Vec<Reaction>,
     pub(crate) joint_impulses: Vec<Wrench>,
+    contacts: ContactLog,
     pub(crate) events: Vec<Event>,
     /// What has been told of halvings.
     told: Told,
@@ -87,6 +89,7 @@ impl<'m> Simulation<'m> {
             worst_velocity_errors: vec![0.0; model.rows.len()],
             reactions: Vec::with_capacity(model.joints.len()),
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
+            contacts: ContactLog::default(),
             events: Vec::new(),
             told: Told::default(),
         };
@@ -120,6 +123,7 @@ impl<'m> Simulation<'m> {
             kinetic: self.ledger.kinetic,
             potential: self.ledger.potential,
             joint_impulses: &mut self.joint_impulses,
+            contacts: &mut self.contacts,
             worst_gaps: &mut self.worst_gaps,
             worst_velocity_errors: &mut self.worst_velocity_errors,
             events: &mut self.events,
@@ -139,6 +143,7 @@ impl<'m> Simulation<'m> {
         self.update_ledger(ledger, totals);
         self.steps += 1;
         self.update_reactions(h);
+        self.contacts.end_step(h);
         self.break_joints();
         Ok(())
     }
@@ -189,6 +194,7 @@ impl<'m> Simulation<'m> {
             step: self.steps,
             state: &self.state,
             reactions: &self.reactions,
+            contacts: self.contacts.forces(),
             ledger: self.ledger,
             worst_gaps: &self.worst_gaps,
         }
@@ -227,6 +233,16 @@ impl<'m> Simulation<'m> {
     /// Force of every joint, mean over the last step. (n_joints)
     pub fn reactions(&self) -> &[Reaction] {
         &self.reactions
+    }
+
+    /// Contacts there were in the last step, with their mean force.
+    pub fn contacts(&self) -> &[ContactForce] {
+        self.contacts.forces()
+    }
+
+    /// Deepest that bodies have overlapped after a step, m; `None` where none touched.
+    pub fn worst_penetration(&self) -> Option<f64> {
+        self.contacts.worst
     }
 
     /// Largest position error so far of each row block, m or rad.
@@ -299,6 +315,8 @@ impl<'m> Simulation<'m> {
                      where {tolerance:.1e} is allowed; the first step closes them, and gaps count from there",
                     block.name
                 ),
+                point: None,
+                impulse: None,
             });
         }
         Ok(())
@@ -320,6 +338,8 @@ impl<'m> Simulation<'m> {
                 detail: format!(
                     "velocities at the start did not fit the joints and were changed by up to {change:.2e}"
                 ),
+                point: None,
+                impulse: None,
             });
         }
         Ok(())

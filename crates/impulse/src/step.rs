@@ -27,6 +27,8 @@ pub struct StepReport {
     pub dissipation: f64,
     /// Energy lost in impacts: ropes that become taut, bodies that run into end stops, J.
     pub impact_loss: f64,
+    /// Kinetic energy that the velocity correction took away, ½ pᵀ K p, J; for gentle steps, 0 where rows have bounds or move.
+    pub kick: f64,
 }
 
 /// Advances `state` by `h` seconds (h < 0 goes back). On an error the state is as before.
@@ -65,6 +67,7 @@ pub(crate) fn step_to(
         prepare(model, state, scratch);
     }
     scratch.set_modes(model, state, method);
+    scratch.rows.begin_contacts(&scratch.bodies.poses);
     let stages = method.order.stages();
     let mut report = StepReport::default();
     let t = state.t;
@@ -80,7 +83,7 @@ pub(crate) fn step_to(
         let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last };
         if let Err(error) = stage.make(model, method, state, scratch, &mut report) {
             state.clone_from(&scratch.saved);
-            return Err(error);
+            return Err(scratch.rows.name_contact(error));
         }
         h_open = if scratch.corrects_velocities(method, last) { 0.0 } else { gamma * h };
     }
@@ -90,6 +93,7 @@ pub(crate) fn step_to(
             return Err(StepError::Friction { t: t_next });
         }
         scratch.rows.follow_held(model, state);
+        scratch.rows.write_memory(&mut state.contacts);
     }
     Ok(report)
 }
@@ -131,6 +135,7 @@ impl Stage {
         scratch.rows.set_bounds(model, h, false);
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
         report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
+        scratch.rows.note_sliding(&mut scratch.bodies, &look);
         close_instant(model, scratch, h, false, report);
 
         fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
@@ -138,10 +143,15 @@ impl Stage {
 
         // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
         let correct = scratch.corrects_velocities(method, self.last);
-        report.velocity_corrections += end_kick(model, method, state, scratch, h, correct)?;
+        end_kick(model, method, state, scratch, h, correct, report)?;
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
+        if correct {
+            let Scratch { rows, bodies, .. } = scratch;
+            let slow = method.tolerance / h.abs();
+            rows.note_contact_impulses(0.5 * h / self.h_whole, bodies, slow);
+        }
         Ok(())
     }
 }
@@ -181,7 +191,11 @@ impl Stage {
         rows.velocity_impulse.fill(0.0);
         if correct && balls.factorize() {
             let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
+            let before = if method.gentle { balls.kinetic() } else { 0.0 };
             report.velocity_corrections += balls.correct_velocities(tolerance, t, rows)?; // J v = 0
+            if method.gentle {
+                report.kick = before - balls.kinetic();
+            }
             balls.add_impulses(joint_impulses);
             balls.write_state(state);
         } else if correct {
@@ -189,8 +203,10 @@ impl Stage {
             prepare(model, state, scratch);
             let at = At::of(state);
             let solver = method.solver.solver();
+            let before = scratch.bodies.kinetic();
             report.velocity_corrections +=
                 solver.correct_velocities(model, method, &at, scratch)?;
+            report.kick = before - scratch.bodies.kinetic();
             close_instant(model, scratch, h, true, report);
             scratch.bodies.write_velocities(state);
         } else {
@@ -338,7 +354,8 @@ fn end_kick(
     scratch: &mut Scratch,
     h: f64,
     correct: bool,
-) -> Result<u64, StepError> {
+    report: &mut StepReport,
+) -> Result<(), StepError> {
     /// Most repetitions.
     const MAX_ROUNDS: u32 = 100;
     /// Repetitions after which a change within the velocity tolerance is small enough.
@@ -347,16 +364,22 @@ fn end_kick(
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
-    let mut corrections = 0;
+    scratch.rows.begin_velocities(&mut scratch.bodies);
     if !scratch.loads.velocity_dependent {
         half_kick(model, state, scratch, h)?;
         if correct {
-            corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
+            let before = if method.gentle { scratch.bodies.kinetic() } else { 0.0 };
+            report.velocity_corrections +=
+                solver.correct_velocities(model, method, &At::of(state), scratch)?;
+            if method.gentle && !scratch.rows.any_bounded && !scratch.rows.rheonomic {
+                report.kick = before - scratch.bodies.kinetic();
+            }
         }
-        return Ok(corrections);
+        return Ok(());
     }
     // The start of the repetition: velocities corrected without a kick.
-    corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
+    report.velocity_corrections +=
+        solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();
     let (mut change, mut body) = (0.0, 0);
     for round in 0..MAX_ROUNDS {
@@ -375,7 +398,8 @@ fn end_kick(
                 rows.apply(i, p, bodies);
             }
         }
-        corrections += solver.correct_velocities(model, method, &At::of(state), scratch)?;
+        report.velocity_corrections +=
+            solver.correct_velocities(model, method, &At::of(state), scratch)?;
         let twists = &mut scratch.bodies.twists;
         (change, body) = largest_change(twists, &scratch.previous_twists);
         let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
@@ -383,7 +407,7 @@ fn end_kick(
         // Far below the tolerance where that can be had; a solver that leaves errors within it may leave such changes.
         let part = if round < FINE_ROUNDS { 0.01 } else { 1.0 };
         if change <= floor.max(part * method.velocity_tolerance) {
-            return Ok(corrections);
+            return Ok(());
         }
         if !change.is_finite() {
             break;
@@ -429,11 +453,13 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
     if rows.any_bounded {
         report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
+        report.impact_loss += rows.contact_loss(bodies, end);
     }
     if rows.rheonomic {
         report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
     }
     add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
+    rows.add_contact_impulses(end);
 }
 
 /// What ropes take that were slack before the step: −p · ½ J (v⁻ + v⁺).

@@ -1,14 +1,16 @@
 //! End stops: steps are cut where a coordinate arrives at one, and impacts are made there.
 
+use gelenk_collide::Touch;
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Model, State, Twist, Wrench};
 
 use crate::bounds::{Mode, rest_speed};
 use crate::error::StepError;
 use crate::parts::Parts;
-use crate::rows::At;
+use crate::rows::{At, Rows};
 use crate::scratch::Scratch;
 use crate::step::{StepReport, add_joint_impulses, prepare, set_slack};
+use crate::touching::{ContactLog, place};
 
 /// Most steps tried to find the moment of arrival.
 const MAX_TRIES: u32 = 60;
@@ -30,11 +32,21 @@ const FLATTEST_BOUNCE: f64 = 40.0;
 /// positions into speeds.
 const SHORTEST_REST: f64 = 1e-9;
 
-/// An end stop while a step goes on.
+/// Impacts of bodies that would bounce back more slowly than gravity makes them in this part of the asked step give nothing
+/// back: the bodies stay in contact.
+const SLOWEST_BOUNCE: f64 = 0.05;
+
+/// After so many events in a part of a step nothing bounces back any more; after twice as many the rest of it is made in one
+/// go, with all contacts on the way taken as lasting ones.
+const MAX_EVENTS: u32 = 200;
+
+/// An end stop, or two bodies that may touch, while a step goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
-    /// Its row block.
-    block: usize,
+    /// Its row block. Bodies that do not touch yet have none.
+    block: Option<usize>,
+    /// The features that may touch; none for an end stop.
+    touch: Option<Touch>,
     /// How far it may be passed, rad or m.
     tolerance: f64,
     /// Whether there was room when the step began.
@@ -52,16 +64,36 @@ pub(crate) struct Watch {
 /// Memory of the stops, and the state to go back to.
 #[derive(Clone, Debug)]
 pub(crate) struct Stops {
+    /// End stops first, then what may touch.
     watches: Vec<Watch>,
+    n_stops: usize,
     /// The state before a part, and what the joints had given until then.
     start: State,
     impulses: Vec<Wrench>,
     /// Velocities and impulses after the compression of an impact.
     compressed: Vec<Twist>,
     compressing: Vec<f64>,
+    /// What contacts had given before a part.
+    contacts: ContactLog,
+    /// Blocks that take part in an impact, ascending.
+    touched: Vec<usize>,
 }
 
 impl Watch {
+    fn new(block: Option<usize>, touch: Option<Touch>) -> Self {
+        Watch {
+            block,
+            touch,
+            tolerance: 0.0,
+            open: false,
+            start: 0.0,
+            lo: (0.0, 0.0),
+            hi: (0.0, 0.0),
+            now: (0.0, 0.0),
+            hit: f64::NEG_INFINITY,
+        }
+    }
+
     /// Whether a place is behind the stop. Arrivals are found to half the tolerance; one that is just being left may be
     /// within it, and blurred by the gaps of the joints.
     fn passed(&self, place: (f64, f64)) -> bool {
@@ -83,22 +115,16 @@ impl Watch {
 
 impl Stops {
     pub(crate) fn new(model: &Model, blocks: &[usize]) -> Self {
-        let watch = |&block: &usize| Watch {
-            block,
-            tolerance: 0.0,
-            open: false,
-            start: 0.0,
-            lo: (0.0, 0.0),
-            hi: (0.0, 0.0),
-            now: (0.0, 0.0),
-            hit: f64::NEG_INFINITY,
-        };
+        let watch = |&block: &usize| Watch::new(Some(block), None);
         Stops {
             watches: blocks.iter().map(watch).collect(),
+            n_stops: blocks.len(),
             start: model.start.clone(),
             impulses: vec![Wrench::zero(); model.joints.len()],
             compressed: vec![Twist::zero(); model.n_bodies()],
             compressing: vec![0.0; model.n_rows()],
+            contacts: ContactLog::default(),
+            touched: Vec::new(),
         }
     }
 
@@ -122,17 +148,19 @@ impl Parts<'_> {
         t_end: f64,
         level: u32,
     ) -> Result<(), StepError> {
-        if scratch.rows.stops.is_empty() || part <= 0.0 {
+        if scratch.rows.stops.is_empty() && scratch.touching.is_none() || part <= 0.0 {
             let report = self.make(state, scratch, part, t_end, level)?;
             return self.accept(&report, state, scratch, part, level);
         }
         let before = (self.totals, self.kinetic, self.potential, self.events.len());
         scratch.stops.start.clone_from(state);
         scratch.stops.impulses.copy_from_slice(self.joint_impulses);
+        scratch.stops.contacts.clone_from(self.contacts);
         let result = self.pass_stops(state, scratch, part, t_end, level);
         if result.is_err() {
             state.clone_from(&scratch.stops.start);
             self.joint_impulses.copy_from_slice(&scratch.stops.impulses);
+            self.contacts.clone_from(&scratch.stops.contacts);
             (self.totals, self.kinetic, self.potential) = (before.0, before.1, before.2);
             self.events.truncate(before.3);
             scratch.stops.forget_hits(state.t);
@@ -149,17 +177,88 @@ impl Parts<'_> {
         level: u32,
     ) -> Result<(), StepError> {
         let mut left = part;
+        let mut events = 0;
         loop {
-            self.impacts(state, scratch)?;
+            self.watch_contacts(state, scratch, left, false);
+            let elastic = events < MAX_EVENTS || scratch.touching.is_none();
+            if self.impacts(state, scratch, elastic)? {
+                self.watch_contacts(state, scratch, left, false);
+                prepare(self.model, state, scratch);
+                scratch.set_modes(self.model, state, self.method);
+            }
+            let at_once = self.method.coarse || events > 2 * MAX_EVENTS;
+            if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
+                return self.pass_at_once(state, scratch, left, t_end, level);
+            }
             if self.go_to_stop(state, scratch, left, t_end, level)? {
                 return Ok(());
             }
+            events += 1;
             left = t_end - state.t;
             if left <= SHORTEST_REST * self.h {
                 state.t = t_end;
                 return Ok(());
             }
         }
+    }
+
+    /// A step over all that is `left`, with everything on the way taken as a lasting contact; what has come to touch bounces at its
+    /// end.
+    fn pass_at_once(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        left: f64,
+        t_end: f64,
+        level: u32,
+    ) -> Result<(), StepError> {
+        self.watch_contacts(state, scratch, left, true);
+        self.see(state, scratch);
+        for watch in &mut scratch.stops.watches {
+            watch.lo = watch.now;
+        }
+        let report = self.make(state, scratch, left, t_end, level)?;
+        self.accept(&report, state, scratch, left, level)?;
+        let energy_compressed = self.model.kinetic_energy(state);
+        let Scratch { rows, bodies, stops, .. } = scratch;
+        stops.compressed.copy_from_slice(&bodies.twists);
+        stops.compressing.clear();
+        stops.compressing.resize(rows.velocity_impulse.len(), 0.0);
+        let mut bounces = false;
+        for i in 0..rows.velocity_impulse.len() {
+            rows.solution[i] = rows.impulse[i] + rows.velocity_impulse[i];
+        }
+        rows.velocity_impulse.fill(0.0);
+        for watch in &mut stops.watches {
+            let (Some(block), Some(_)) = (watch.block, &watch.touch) else { continue };
+            watch.now = watch.lo;
+            let row = rows.blocks[block].first_row;
+            let p = self.restitution(watch, rows, state.t) * rows.solution[row];
+            if p != 0.0 && watch.lo.0 < -watch.tolerance {
+                rows.apply(block, &[p], bodies);
+                rows.velocity_impulse[row] = p;
+                bounces = true;
+            }
+        }
+        if !bounces {
+            return Ok(());
+        }
+        rows.set_instant_bounds(|_| false);
+        rows.free_friction();
+        let solver = self.method.solver.solver();
+        solver
+            .correct_velocities(self.model, self.method, &At::of(state), scratch)
+            .map_err(|error| scratch.rows.name_contact(error))?;
+        scratch.bodies.write_velocities(state);
+        let energy = self.model.kinetic_energy(state);
+        let most = energy_compressed + report.impact_loss.max(0.0);
+        if energy > most {
+            let part = scratch.part_of_energy(most, energy_compressed, energy);
+            scratch.give_back_only(part);
+            scratch.bodies.write_velocities(state);
+        }
+        self.close_impact(state, scratch, energy_compressed);
+        Ok(())
     }
 
     /// A step over what is `left` of a part, or up to the first stop on the way; true if it went all the way.
@@ -172,14 +271,13 @@ impl Parts<'_> {
         level: u32,
     ) -> Result<bool, StepError> {
         // Places before the step, where the rows are ready.
-        let Scratch { rows, bodies, stops, .. } = &mut *scratch;
-        for watch in &mut stops.watches {
-            watch.tolerance = rows.bound_tolerance(watch.block, bodies, self.method);
-            watch.lo = rows.stop_place(watch.block, self.model, bodies, state);
+        self.see(state, scratch);
+        for watch in &mut scratch.stops.watches {
+            watch.lo = watch.now;
             watch.start = watch.lo.0;
         }
-        let report = self.make(state, scratch, left, t_end, level)?;
-        let mut passed = self.look(state, scratch);
+        let mut report = self.make(state, scratch, left, t_end, level)?;
+        let mut passed = self.look(state, scratch, true);
         let mut late = left;
         if !passed && let Some(top) = turning_point(scratch, left) {
             // It may have been there and back.
@@ -187,16 +285,25 @@ impl Parts<'_> {
             state.clone_from(&scratch.saved);
             let t_late = state.t + late;
             self.make(state, scratch, late, t_late, level)?;
-            passed = self.look(state, scratch);
+            passed = self.look(state, scratch, true);
             if !passed {
                 state.clone_from(&scratch.saved);
-                let report = self.make(state, scratch, left, t_end, level)?;
-                self.look(state, scratch);
-                self.accept(&report, state, scratch, left, level)?;
-                return Ok(true);
+                report = self.make(state, scratch, left, t_end, level)?;
+                self.look(state, scratch, true);
+                late = left;
             }
         }
-        if !passed {
+        if !passed && let Some(part) = scratch.crossing(self.method) {
+            // Something fast has gone through something thin: up to it, for a closer look.
+            let part = part * left;
+            state.clone_from(&scratch.saved);
+            let t_part = state.t + part;
+            let report = self.make(state, scratch, part, t_part, level)?;
+            self.look(state, scratch, true);
+            self.accept(&report, state, scratch, part, level)?;
+            return Ok(false);
+        }
+        if !passed && !self.watch_unseen(scratch, left) {
             self.accept(&report, state, scratch, left, level)?;
             return Ok(true);
         }
@@ -206,19 +313,98 @@ impl Parts<'_> {
         Ok(false)
     }
 
-    /// Where the stops are after a step (`now` of their watches); true if an open one has been passed.
-    fn look(&self, state: &State, scratch: &mut Scratch) -> bool {
+    /// Finds what may touch within `h`; see [`Scratch::find_contacts`].
+    fn watch_contacts(&self, state: &State, scratch: &mut Scratch, h: f64, all: bool) {
+        scratch.find_contacts(self.model, self.method, state, h, all);
+        let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
+        stops.watches.truncate(stops.n_stops);
+        let mut contacts = rows.contacts.iter().peekable();
+        for touch in &touching.near {
+            let own = contacts.next_if(|contact| contact.touch.key == touch.key);
+            let block = own.map(|contact| contact.first_block);
+            stops.watches.push(Watch::new(block, Some(*touch)));
+        }
+    }
+
+    /// Where stops and touches are (`now` of their watches), at a state.
+    fn see(&self, state: &State, scratch: &mut Scratch) {
+        if scratch.bodies.read_state(state) {
+            scratch.forget_poses();
+        }
         let Scratch { rows, bodies, stops, .. } = scratch;
+        let floor = bodies.position_floor();
+        let tolerance = self.method.tolerance.max(2.0 * floor);
+        for watch in &mut stops.watches {
+            if let Some(touch) = &watch.touch {
+                watch.tolerance = tolerance;
+                watch.now = place(touch, &bodies.poses, &bodies.twists);
+            } else if let Some(block) = watch.block {
+                watch.tolerance = rows.bound_tolerance(block, floor, self.method);
+                watch.now = rows.stop_place(block, self.model, bodies, state);
+            }
+        }
+    }
+
+    /// The same after a step; true if something has been passed that was open, which is found out where `first`.
+    fn look(&self, state: &State, scratch: &mut Scratch, first: bool) -> bool {
+        self.see(state, scratch);
+        let Scratch { rows, bodies, stops, touching, .. } = scratch;
         let mut passed = false;
         for watch in &mut stops.watches {
-            watch.now = rows.stop_place(watch.block, self.model, bodies, state);
-            watch.open = rows.mode[watch.block] == Mode::Open;
+            if first {
+                watch.open = watch.block.is_none_or(|block| rows.mode[block] == Mode::Open);
+                if let (true, Some(touch), Some(touching)) = (watch.open, &watch.touch, &touching)
+                    && watch.passed(watch.now)
+                {
+                    // Beside the edges of a face its plane is nothing.
+                    let [a, b] = touch.bodies.map(|body| &bodies.poses[body]);
+                    let over = watch.now.0.max(watch.tolerance);
+                    watch.open = touching.world.holds(touch, a, b, over);
+                }
+            }
             if watch.open {
-                rows.gap[watch.block] = watch.now.0.max(0.0);
+                if let Some(block) = watch.block {
+                    rows.gap[block] = watch.now.0.max(0.0);
+                }
                 passed |= watch.passed(watch.now);
             }
         }
         passed
+    }
+
+    /// After a step of length `h` in which nothing watched was passed: watches what has gone into something else all the same, if it
+    /// was clearly open when the step began; true if there is something.
+    fn watch_unseen(&self, scratch: &mut Scratch, h: f64) -> bool {
+        let tolerance = scratch.find_unseen(self.method);
+        let Scratch { stops, bodies, rows, touching: Some(touching), .. } = scratch else {
+            return false;
+        };
+        let mut found = false;
+        for touch in &touching.unseen {
+            let [a, b] = touch.bodies;
+            let before = -touch.gap(&touching.from[a], &touching.from[b]);
+            if before >= -tolerance {
+                continue;
+            }
+            let known = stops
+                .watches
+                .iter()
+                .position(|watch| watch.touch.as_ref().is_some_and(|own| own.key == touch.key));
+            let at = known.unwrap_or_else(|| {
+                stops.watches.push(Watch::new(None, Some(*touch)));
+                stops.watches.len() - 1
+            });
+            let watch = &mut stops.watches[at];
+            if watch.block.is_some_and(|block| rows.mode[block] != Mode::Open) {
+                continue;
+            }
+            let after = -touch.gap(&bodies.poses[a], &bodies.poses[b]);
+            let rate = (after - before) / h;
+            (watch.tolerance, watch.start, watch.open) = (tolerance, before, true);
+            (watch.lo, watch.now) = ((before, rate), (after, rate));
+            found |= watch.passed(watch.now);
+        }
+        found
     }
 
     /// Steps to the moment when the first stop is touched, between 0 and `late`, where one has been passed.
@@ -247,7 +433,7 @@ impl Parts<'_> {
             let watches = |scratch: &mut Scratch, keep: fn(&mut Watch)| {
                 scratch.stops.watches.iter_mut().for_each(keep);
             };
-            if self.look(state, scratch) {
+            if self.look(state, scratch, false) {
                 late = tau;
                 watches(scratch, |watch| watch.hi = watch.now);
             } else {
@@ -261,8 +447,14 @@ impl Parts<'_> {
             state.clone_from(&scratch.saved);
         }
         let passed = scratch.stops.watches.iter().find(|w| w.open && w.passed(w.hi));
-        let (block, gap) = passed.map_or((0, 0.0), |w| (w.block, w.hi.0));
-        Err(StepError::Positions { block, gap, sweeps: u64::from(MAX_TRIES), t })
+        let sweeps = u64::from(MAX_TRIES);
+        Err(match passed.map(|w| (w.block, w.touch, w.hi.0)) {
+            Some((_, Some(touch), error)) => {
+                StepError::Contact { bodies: touch.bodies, error, sweeps, t }
+            }
+            Some((Some(block), None, gap)) => StepError::Positions { block, gap, sweeps, t },
+            _ => StepError::Positions { block: 0, gap: 0.0, sweeps, t },
+        })
     }
 
     /// The impacts at this instant: stops that are touched and run into.
@@ -272,76 +464,112 @@ impl Parts<'_> {
     /// ε of its compression impulse back, and the joints take what they must. With one ε for all, the energy after is that
     /// before less (1 − ε²) times that of the compression; where stops of different ε meet and would make energy, all give
     /// less, so that none is made. What then runs into another touched stop is the next impact.
-    fn impacts(&mut self, state: &mut State, scratch: &mut Scratch) -> Result<(), StepError> {
+    fn impacts(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        elastic: bool,
+    ) -> Result<bool, StepError> {
         let solver = self.method.solver.solver();
         for round in 0..MAX_IMPACTS {
             prepare(self.model, state, scratch);
             scratch.set_modes(self.model, state, self.method);
             if !self.runs_into_stop(state, scratch) {
-                return Ok(());
+                return Ok(round > 0);
             }
             set_slack(self.model, self.method, state, scratch);
+            let elastic = elastic && round < ELASTIC_IMPACTS;
             let energy_before = self.model.kinetic_energy(state);
 
-            let Scratch { rows, bodies, stops, .. } = scratch;
-            let Stops { watches, .. } = stops;
-            for watch in watches.iter_mut() {
-                watch.open = rows.mode[watch.block] == Mode::Off
-                    || rows.stop_place(watch.block, self.model, bodies, state).0 < -watch.tolerance;
+            let slow = rest_speed(&scratch.bodies, self.method);
+            let Scratch { rows, stops, .. } = scratch;
+            for watch in &mut stops.watches {
+                let Some(block) = watch.block else { continue };
+                let there = rows.mode[block] != Mode::Off && watch.now.0 >= -watch.tolerance;
+                // Bodies that touch and could bounce wait for their turn: Newton's cradle.
+                let waits = watch.touch.is_some()
+                    && watch.now.1 <= slow
+                    && elastic
+                    && rows.contact(block).values.restitution > 0.0;
+                watch.open = !there || waits;
             }
-            let touched = |i: usize| watches.iter().any(|w| w.block == i && !w.open);
-            rows.set_instant_bounds(touched);
+            let Stops { watches, touched, .. } = &mut *stops;
+            touched.clear();
+            touched.extend(watches.iter().filter(|w| !w.open).filter_map(|w| w.block));
+            touched.sort_unstable();
+            rows.set_instant_bounds(|i| touched.binary_search(&i).is_ok());
             rows.velocity_impulse.fill(0.0);
-            solver.correct_velocities(self.model, self.method, &At::of(state), scratch)?;
+            solver
+                .correct_velocities(self.model, self.method, &At::of(state), scratch)
+                .map_err(|error| scratch.rows.name_contact(error))?;
             scratch.bodies.write_velocities(state);
             let energy_compressed = self.model.kinetic_energy(state);
 
             let Scratch { rows, bodies, stops, .. } = scratch;
             stops.compressed.copy_from_slice(&bodies.twists);
-            stops.compressing.copy_from_slice(&rows.velocity_impulse);
+            stops.compressing.clone_from(&rows.velocity_impulse);
             let mut bounces = false;
             for watch in &stops.watches {
-                let RowKind::Stop(stop) = &self.model.rows[watch.block].kind else { continue };
-                let row = rows.blocks[watch.block].first_row;
-                let lately = watch.bounced_lately(state.t, self.h);
-                let p = stop.restitution * rows.velocity_impulse[row];
-                if p != 0.0 && !lately && round < ELASTIC_IMPACTS {
-                    rows.apply(watch.block, &[p], bodies);
+                let Some(block) = watch.block else { continue };
+                let row = rows.blocks[block].first_row;
+                let p = self.restitution(watch, rows, state.t) * rows.velocity_impulse[row];
+                if p != 0.0 && elastic {
+                    rows.apply(block, &[p], bodies);
                     rows.velocity_impulse[row] += p;
                     bounces = true;
                 }
             }
             if bounces {
                 rows.set_instant_bounds(|_| false);
-                solver.correct_velocities(self.model, self.method, &At::of(state), scratch)?;
+                rows.free_friction();
+                solver
+                    .correct_velocities(self.model, self.method, &At::of(state), scratch)
+                    .map_err(|error| scratch.rows.name_contact(error))?;
                 scratch.bodies.write_velocities(state);
                 let energy = self.model.kinetic_energy(state);
                 if energy > energy_before {
-                    let given = (energy - energy_compressed).max(f64::MIN_POSITIVE);
-                    let part = ((energy_before - energy_compressed).max(0.0) / given).sqrt();
+                    let part = scratch.part_of_energy(energy_before, energy_compressed, energy);
                     scratch.give_back_only(part);
                     scratch.bodies.write_velocities(state);
                 }
             }
             self.close_impact(state, scratch, energy_before);
         }
-        let block = scratch.rows.stops[0];
-        let error = scratch.rows.rate(block, &scratch.bodies);
-        Err(StepError::Velocities { block, error, sweeps: u64::from(MAX_IMPACTS), t: state.t })
+        let Some(watch) = scratch.stops.watches.iter().find(|w| w.block.is_some() && !w.open)
+        else {
+            return Ok(true);
+        };
+        let (error, sweeps, t) = (watch.now.1, u64::from(MAX_IMPACTS), state.t);
+        let block = watch.block.unwrap_or_default();
+        Err(scratch.rows.name_contact(StepError::Velocities { block, error, sweeps, t }))
     }
 
-    /// Whether a touched stop is run into; notes Ċ of all stops.
+    /// The part ε of its impulse that something gives back.
+    fn restitution(&self, watch: &Watch, rows: &Rows, t: f64) -> f64 {
+        let Some(block) = watch.block else { return 0.0 };
+        if watch.touch.is_some() {
+            let restitution = rows.contact(block).values.restitution;
+            // In the coarse mode a bounce within one step cannot be seen.
+            let slowest = if self.method.coarse { 1.0 } else { SLOWEST_BOUNCE };
+            let slow = slowest * self.model.gravity.norm() * self.h.abs();
+            return if restitution * watch.now.1 > slow { restitution } else { 0.0 };
+        }
+        match &self.model.rows[block].kind {
+            RowKind::Stop(stop) if !watch.bounced_lately(t, self.h) => stop.restitution,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether a touched stop or body is run into; notes where all are.
     fn runs_into_stop(&self, state: &State, scratch: &mut Scratch) -> bool {
+        self.see(state, scratch);
         let Scratch { rows, bodies, stops, .. } = scratch;
         let slow = rest_speed(bodies, self.method);
-        let mut runs = false;
-        for watch in &mut stops.watches {
-            watch.tolerance = rows.bound_tolerance(watch.block, bodies, self.method);
-            watch.now = rows.stop_place(watch.block, self.model, bodies, state);
-            let there = rows.mode[watch.block] != Mode::Off;
-            runs |= there && watch.now.0 >= -watch.tolerance && watch.now.1 > slow;
-        }
-        runs
+        stops.watches.iter().any(|watch| {
+            watch.block.is_some_and(|block| rows.mode[block] != Mode::Off)
+                && watch.now.0 >= -watch.tolerance
+                && watch.now.1 > slow
+        })
     }
 
     /// Books an impact and tells of it.
@@ -352,31 +580,71 @@ impl Parts<'_> {
         let Scratch { rows, bodies, stops, .. } = scratch;
         let impulse = &rows.velocity_impulse;
         add_joint_impulses(self.model, bodies, rows, impulse, self.joint_impulses);
+        rows.begin_contacts(&bodies.poses);
+        rows.add_contact_impulses(true);
+        self.contacts.add(&rows.contacts);
+        let impulse = &rows.velocity_impulse;
         for watch in &mut stops.watches {
-            let block = &self.model.rows[watch.block];
-            let p = impulse[block.first_row];
-            let (true, Some(joint)) = (p != 0.0, block.joint()) else { continue };
+            let Some(block) = watch.block else { continue };
+            let p = impulse[rows.blocks[block].first_row];
+            if p == 0.0 {
+                continue;
+            }
             watch.hit = state.t;
-            let RowKind::Stop(stop) = &block.kind else { continue };
-            let (before, after) = (watch.now.1, rows.rate(watch.block, bodies));
-            let sign = stop.side.sign();
-            self.events.push(Event {
-                time: state.t,
-                kind: "impact".to_owned(),
-                between: vec![self.model.joints[joint.index()].name.clone()],
-                detail: format!(
+            let (before, after) = (watch.now.1, rows.rate(block, bodies));
+            let (mut point, mut given) = (None, None);
+            let (between, detail) = if watch.touch.is_some() {
+                let contact = rows.contact(block);
+                let names = contact.touch.bodies.map(|i| self.model.bodies[i].name.clone());
+                let at = contact.point();
+                (point, given) = (Some(at), Some(contact.given));
+                let detail = format!(
+                    "at ({:.6e}, {:.6e}, {:.6e}) m: approach {before:.6e} m/s, departure {:.6e} m/s, impulse {:.6e} N s",
+                    at.x, at.y, at.z, -after, -p
+                );
+                (names.to_vec(), detail)
+            } else {
+                let row = &self.model.rows[block];
+                let (RowKind::Stop(stop), Some(joint)) = (&row.kind, row.joint()) else { continue };
+                let sign = stop.side.sign();
+                let detail = format!(
                     "end stop `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
-                    block.name,
+                    row.name,
                     sign * before,
                     sign * after,
                     sign * p
-                ),
-            });
+                );
+                (vec![self.model.joints[joint.index()].name.clone()], detail)
+            };
+            let (time, kind) = (state.t, "impact".to_owned());
+            self.events.push(Event { time, kind, between, detail, point, impulse: given });
         }
     }
 }
 
 impl Scratch {
+    /// How much of what was gained since the compression of an impact keeps the energy at `before`: s with
+    /// E_c + b s + c s² = E_before, c the kinetic energy of the gain.
+    fn part_of_energy(&self, before: f64, compressed: f64, now: f64) -> f64 {
+        let Scratch { bodies, stops, .. } = self;
+        let mut c = 0.0;
+        for (i, (now, then)) in bodies.twists.iter().zip(&stops.compressed).enumerate() {
+            if !bodies.fixed[i] {
+                let turn = bodies.poses[i].rot.tr_mul(&(now.omega - then.omega));
+                let spin = bodies.inertia[i].component_mul(&turn).dot(&turn);
+                c += 0.5 * (bodies.mass[i] * (now.s_dot - then.s_dot).norm_squared() + spin);
+            }
+        }
+        let (b, room) = (now - compressed - c, (before - compressed).max(0.0));
+        if c <= 0.0 {
+            return 0.0;
+        }
+        // The smaller of what the root says and 1, from the stable form of the root.
+        let root = (b * b + 4.0 * c * room).sqrt();
+        let part = if b >= 0.0 { 2.0 * room / (b + root) } else { (root - b) / (2.0 * c) };
+        if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
     /// Leaves `part` of what velocities and impulses gained since the compression of an impact.
     fn give_back_only(&mut self, part: f64) {
         let Scratch { rows, bodies, stops, .. } = self;

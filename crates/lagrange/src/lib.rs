@@ -43,6 +43,8 @@
 
 mod algebra;
 pub mod analysis;
+pub mod code;
+pub mod deck;
 pub mod derive;
 pub mod equations;
 mod factor;

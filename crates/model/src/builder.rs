@@ -98,6 +98,7 @@ impl Builder {
             coordinate: Vec::new(),
             held: Vec::new(),
             active: Vec::new(),
+            contacts: Vec::new(),
         };
         let model = Model {
             name: name.to_owned(),

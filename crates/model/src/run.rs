@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::body::BodyId;
 use crate::joint::JointId;
 use crate::math::Vec3;
 use crate::state::State;
@@ -49,6 +50,21 @@ pub struct Reaction {
     pub torque: Vec3,
 }
 
+/// What a contact does: where two bodies touch and the force between them, mean over the last step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactForce {
+    /// The bodies a and b.
+    pub bodies: [BodyId; 2],
+    /// Where they touch, world frame, m.
+    pub point: Vec3,
+    /// Unit normal from b to a, world frame.
+    pub normal: Vec3,
+    /// Force on body a, world frame, N; b gets the opposite.
+    pub force: Vec3,
+    /// Distance of the surfaces, m; negative where they overlap within the tolerance.
+    pub gap: f64,
+}
+
 /// A moment of a run that an observer may look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
@@ -58,6 +74,8 @@ pub struct Sample<'a> {
     pub state: &'a State,
     /// Force of every joint. (n_joints)
     pub reactions: &'a [Reaction],
+    /// Contacts there were in the last step. (contacts)
+    pub contacts: &'a [ContactForce],
     /// The ledger.
     pub ledger: Ledger,
     /// Largest error so far of each row block, m or rad. (n blocks)
@@ -75,6 +93,17 @@ pub struct Event {
     pub between: Vec<String>,
     /// A sentence for people.
     pub detail: String,
+    /// Where, world frame, m: the point of an impact.
+    pub point: Option<Vec3>,
+    /// Impulse on the first of `between`, world frame, N s.
+    pub impulse: Option<Vec3>,
+}
+
+impl Event {
+    /// An event without a place.
+    pub fn new(time: f64, kind: &str, between: Vec<String>, detail: String) -> Self {
+        Event { time, kind: kind.to_owned(), between, detail, point: None, impulse: None }
+    }
 }
 
 /// Watches a run.
@@ -123,6 +152,10 @@ pub struct RunReport {
     pub worst_gaps: Vec<f64>,
     /// Largest velocity error of each row block, m/s or rad/s. (n blocks)
     pub worst_velocity_errors: Vec<f64>,
+    /// Deepest that bodies have overlapped after a step, m; `None` where none touched.
+    pub worst_penetration: Option<f64>,
+    /// Contacts in the last step.
+    pub contacts: Vec<ContactForce>,
     /// Events, in order.
     pub events: Vec<Event>,
     /// The last good state.

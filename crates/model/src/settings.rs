@@ -26,6 +26,11 @@ pub struct RunSettings {
     pub flight: Flight,
     /// Correct velocities at the end of each step (positions do not depend on it).
     pub velocity_correction: bool,
+    /// Impacts of bodies: `exact`, each located in time, or `coarse`, all of a step at its end.
+    pub contact: String,
+    /// Halve steps in which joints act harder than the bodies' size and speed explain, and hold the work of joint forces over
+    /// gaps, not the gaps alone (order 2, corrected velocities).
+    pub gentle: bool,
     /// Seconds between recorded samples; `None`: every step.
     pub sample: Option<f64>,
     /// Times at which exact states are wanted, s, ascending.
@@ -49,6 +54,8 @@ impl Default for RunSettings {
             solver: "direct".to_owned(),
             flight: Flight::Exact,
             velocity_correction: true,
+            contact: "exact".to_owned(),
+            gentle: false,
             sample: None,
             at: Vec::new(),
             accuracy: None,

@@ -27,6 +27,21 @@ pub struct State {
     /// Whether a joint is there: not broken and not removed. Its rows, stops, friction, drives and couplings go with it.
     /// (n_joints)
     pub active: Vec<bool>,
+    /// What contacts remember from step to step, ordered by key; those there are now. (contacts)
+    pub contacts: Vec<ContactMemory>,
+}
+
+/// What a contact between two bodies remembers from step to step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactMemory {
+    /// Which features of which shapes touch.
+    pub key: [u32; 4],
+    /// Its impulses over a step: along the normal, two of sliding, one of spinning, two of rolling, N s and N m s.
+    pub impulse: [f64; 6],
+    /// How far body a has slipped on body b within the tolerance since it holds, to be taken back, world frame, m.
+    pub slid: Vec3,
+    /// Whether friction holds.
+    pub sticks: bool,
 }
 
 impl Clone for State {
@@ -41,12 +56,13 @@ impl Clone for State {
             coordinate: self.coordinate.clone(),
             held: self.held.clone(),
             active: self.active.clone(),
+            contacts: self.contacts.clone(),
         }
     }
 
     /// Copies into memory that is there already; allocates nothing between states of one model.
     fn clone_from(&mut self, source: &Self) {
-        let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active } = self;
+        let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active, contacts } = self;
         *t = source.t;
         s.clone_from(&source.s);
         s_dot.clone_from(&source.s_dot);
@@ -56,6 +72,7 @@ impl Clone for State {
         coordinate.clone_from(&source.coordinate);
         held.clone_from(&source.held);
         active.clone_from(&source.active);
+        contacts.clone_from(&source.contacts);
     }
 }
 

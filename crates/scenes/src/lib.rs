@@ -57,6 +57,17 @@ scenes! {
     "chain-100": "hanging chain of 100 links (any number: --set n=1000)";
     "cuboid": "eight point masses, 28 rods, rank 18";
     "free-body": "a thrown, tumbling box: the Newton-Euler equations";
+    "stack": "ten boxes on one another stand still";
+    "pyramid": "fifty-five bricks in ten rows";
+    "arch": "loose wedge stones, held by weight and friction alone";
+    "dominoes": "thirty dominoes fall one after the other";
+    "newtons-cradle": "five hanging balls: what goes in comes out";
+    "spinning-top": "top on a table: precession with a tip free to slide";
+    "tippe-top": "ball with a low centre of mass: it turns over";
+    "bowl": "ball rolling in a bowl, a height field";
+    "falling-chain": "chain let go above the floor: it falls into a heap";
+    "rolling-wheel": "leaning disc that rolls in a circle";
+    "bullet": "small fast ball against a thin sheet";
 }
 
 /// The scene of that name.

@@ -7,6 +7,7 @@ mod completions;
 mod converge;
 mod drift;
 mod export;
+mod lagr;
 mod models;
 mod points;
 mod run;
@@ -28,6 +29,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Converge(args) => converge::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),
+        Command::Lagr(args) => lagr::run(args),
         Command::Tables(args) => tables::run(args, manner),
         Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),

@@ -21,6 +21,7 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
         quick: args.quick,
         model: args.model.clone(),
         velocity_correction: args.velocity_correction,
+        gentle: args.gentle,
     };
     interrupt::be_graceful();
     let progress = Mutex::new(Progress::of_work("tables", 1.0, manner.quiet));
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
     let mut json = json!({
         "model": options.model,
         "velocity_correction": options.velocity_correction,
+        "gentle": options.gentle,
         "quick": options.quick,
         "holds": failures.is_empty(),
         "failures": failures,

@@ -14,10 +14,10 @@ use gelenk_model::{Model, RunSettings, State};
 use crate::hash::state_hash;
 use crate::worlds::Worlds;
 
-pub use models::{chain, eight_loop, four_bars, tree};
+pub use models::{boxes, chain, eight_loop, four_bars, pyramid, tree};
 
 /// The groups there are.
-pub const GROUPS: [&str; 5] = ["eight-loop", "chain", "tree", "four-bars", "worlds"];
+pub const GROUPS: [&str; 6] = ["eight-loop", "chain", "tree", "four-bars", "contact", "worlds"];
 
 /// A run is timed this many times.
 pub const REPEATS: u32 = 5;
@@ -167,6 +167,7 @@ pub fn bench(name: &str, options: &BenchOptions<'_>) -> Result<Group, BenchError
             let about = "n four-bars in a row, hinges, 3 n rows redundant; direct, order 2, h = 1 ms, gaps within 1e-9 m";
             sizes_group("four-bars", about, sizes, &four_bars, options)
         }
+        "contact" => contact(options),
         "worlds" => worlds(options),
         _ => Err(BenchError::UnknownGroup { name: name.to_owned() }),
     }
@@ -222,6 +223,30 @@ fn eight_loops(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
             Err(error) => return Err(error),
         }
     }
+    Ok(group)
+}
+
+/// Boxes that rest: pyramids, and boxes apart on a plane, whose sizes give the exponent. The position error is how far the worst of
+/// them has sunk or crept.
+fn contact(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
+    let about = "pyramids, and n boxes apart on a plane, at rest, friction 0.5; direct, order 2, h = 10 ms, gaps within 1e-7 m; position error: \
+                 how far a box has moved";
+    let mut group = empty("contact", about);
+    let settings = RunSettings { velocity_tolerance: 1e-9, ..settings("direct", 2, 0.01, 1e-7) };
+    let (rows, sizes): (&[usize], &[usize]) = if options.quick {
+        (&[4, 10], &[10, 100])
+    } else {
+        (&[4, 10, 20], &[10, 30, 100, 300, 1000])
+    };
+    let pyramids = rows.iter().map(|&n| pyramid(n));
+    for model in pyramids.chain(sizes.iter().map(|&n| boxes(n))) {
+        let steps = (20_000 / model.n_bodies().max(1)).clamp(50, 200);
+        let duration = steps as f64 * settings.step;
+        let mut line = measure(&model, &settings, duration, options)?;
+        line.position_error = Some(distance(&after(&model, &settings, duration)?, &model.start));
+        group.lines.push(line);
+    }
+    group.exponent = exponent(&group.lines[rows.len()..]);
     Ok(group)
 }
 

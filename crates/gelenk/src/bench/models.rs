@@ -2,7 +2,7 @@
 
 use gelenk_model::joint::{Ball, Hinge};
 use gelenk_model::math::{Mat3, Quat, Vec3};
-use gelenk_model::{BodyDef, BodyId, Builder, JointKind, Model};
+use gelenk_model::{BodyDef, BodyId, Builder, JointKind, LoadOptions, Model, load_text};
 
 /// A thin uniform rod of 1 kg/m from `p` to `q`.
 fn rod(name: &str, p: Vec3, q: Vec3) -> BodyDef {
@@ -36,6 +36,44 @@ pub fn eight_loop() -> Model {
     }
     ball(&mut builder, "joint8", [last, BodyId::WORLD], &points[8]);
     builder.finish()
+}
+
+/// Edge of a box, m.
+const EDGE: f64 = 0.2;
+
+/// Cubes of 1 kg at these places, on a plane, friction 0.5.
+fn on_plane(name: &str, places: impl Iterator<Item = [f64; 3]>) -> Model {
+    let mut text = format!(
+        "[model]\nname = \"{name}\"\n[[material]]\nname = \"m\"\nfriction = 0.5\n\
+         [[body]]\nname = \"floor\"\nfixed = true\nmaterial = \"m\"\nshape = {{ plane = {{}} }}\n"
+    );
+    for (i, place) in places.enumerate() {
+        text += &format!(
+            "[[body]]\nname = \"box{i}\"\nmass = 1\nposition = {place:?}\nmaterial = \"m\"\n\
+             shape = {{ box = {{ size = [{EDGE}, {EDGE}, {EDGE}] }} }}\n"
+        );
+    }
+    match load_text("boxes.toml", &text, &LoadOptions::default()) {
+        Ok(loaded) => loaded.model,
+        Err(diagnostics) => unreachable!("{diagnostics}"),
+    }
+}
+
+/// A pyramid: rows of cubes, the lowest of `rows`, each one cube shorter and half a cube further than the one below.
+pub fn pyramid(rows: usize) -> Model {
+    let row = move |k: usize| {
+        let (x, z) = (0.525 * EDGE * k as f64, EDGE * (k as f64 + 0.5));
+        (0..rows - k).map(move |i| [x + 1.05 * EDGE * i as f64, 0.0, z])
+    };
+    on_plane(&format!("pyramid of {}", rows * (rows + 1) / 2), (0..rows).flat_map(row))
+}
+
+/// `n` cubes apart on a plane.
+pub fn boxes(n: usize) -> Model {
+    let side = n.isqrt().max(1);
+    let place =
+        |i: usize| [2.0 * EDGE * (i % side) as f64, 2.0 * EDGE * (i / side) as f64, 0.5 * EDGE];
+    on_plane(&format!("{n} boxes"), (0..n).map(place))
 }
 
 /// A chain of `n` links of 0.1 m and 0.1 kg, held at one end, let go from the horizontal. (On a slope its

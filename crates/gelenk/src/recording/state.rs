@@ -19,6 +19,8 @@
 //!   Ledger ledger = 12;
 //!   repeated double held = 13;             // where dry friction holds, rad or m: one a friction row
 //!   repeated double open = 14;             // joints that are broken or removed, by index
+//!   repeated double contact = 15;          // bodies a and b by index, point, normal from b to a, force on a (world, m and N),
+//!                                          // gap, m: 12 numbers a contact; left out where there is none
 //! }
 //!
 //! message Ledger {                         // J
@@ -35,7 +37,7 @@
 //! field is written, also where it is zero, so that equal samples have equal bytes.
 
 use gelenk_model::math::{Quat, Vec3};
-use gelenk_model::{JointId, Ledger, Reaction, Sample, State};
+use gelenk_model::{BodyId, ContactForce, JointId, Ledger, Reaction, Sample, State};
 use nalgebra::Quaternion;
 
 use super::wire::{Decoder, Encoder, Value, doubles};
@@ -56,6 +58,8 @@ pub struct RecordedSample {
     pub ledger: Ledger,
     /// Largest error so far of each row block, m or rad. (n blocks)
     pub worst_gaps: Vec<f64>,
+    /// Contacts there were in the last step.
+    pub contacts: Vec<ContactForce>,
 }
 
 impl RecordedSample {
@@ -67,6 +71,7 @@ impl RecordedSample {
             reactions: sample.reactions.to_vec(),
             ledger: sample.ledger,
             worst_gaps: sample.worst_gaps.to_vec(),
+            contacts: sample.contacts.to_vec(),
         }
     }
 
@@ -78,6 +83,7 @@ impl RecordedSample {
             reactions: &self.reactions,
             ledger: self.ledger,
             worst_gaps: &self.worst_gaps,
+            contacts: &self.contacts,
         }
     }
 }
@@ -93,7 +99,7 @@ pub(crate) struct Lengths {
 }
 
 /// What the fields are, by number from 1.
-pub(crate) const FIELD_NAMES: [&str; 14] = [
+pub(crate) const FIELD_NAMES: [&str; 15] = [
     "time",
     "step",
     "position",
@@ -108,6 +114,7 @@ pub(crate) const FIELD_NAMES: [&str; 14] = [
     "ledger",
     "held",
     "open",
+    "contact",
 ];
 
 const LEDGER_NAMES: [&str; 7] =
@@ -115,7 +122,8 @@ const LEDGER_NAMES: [&str; 7] =
 
 /// The message of a sample.
 pub(crate) fn encode(sample: &Sample<'_>) -> Vec<u8> {
-    let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active } = sample.state;
+    let State { t, s, s_dot, rot, omega, impulse, coordinate, held, active, contacts: _ } =
+        sample.state;
     let reactions = sample.reactions;
     let doubles = 13 * s.len() + impulse.len() + coordinate.len() + 6 * reactions.len();
     let mut out =
@@ -143,7 +151,36 @@ pub(crate) fn encode(sample: &Sample<'_>) -> Vec<u8> {
     out.packed(13, held.len(), held.iter().copied());
     let open = || active.iter().enumerate().filter(|(_, active)| !**active);
     out.packed(14, open().count(), open().map(|(i, _)| i as f64));
+    if !sample.contacts.is_empty() {
+        let numbers = sample.contacts.iter().flat_map(contact_numbers);
+        out.packed(15, CONTACT_NUMBERS * sample.contacts.len(), numbers);
+    }
     out.bytes
+}
+
+/// Numbers of a contact.
+const CONTACT_NUMBERS: usize = 12;
+
+fn contact_numbers(contact: &ContactForce) -> [f64; CONTACT_NUMBERS] {
+    let ContactForce { bodies: [a, b], point, normal, force, gap } = contact;
+    let [a, b] = [a, b].map(|id| f64::from(id.0));
+    let [p, n, f] = [point, normal, force];
+    [a, b, p.x, p.y, p.z, n.x, n.y, n.z, f.x, f.y, f.z, *gap]
+}
+
+fn to_contacts(list: &[f64], bodies: usize) -> Option<Vec<ContactForce>> {
+    let (groups, rest) = list.as_chunks::<CONTACT_NUMBERS>();
+    let body = |index: f64| {
+        let id = (0..bodies).find(|i| (*i as f64).total_cmp(&index).is_eq())?;
+        u32::try_from(id).ok().map(BodyId)
+    };
+    let contact = |x: &[f64; CONTACT_NUMBERS]| {
+        let vector = |k: usize| Vec3::new(x[k], x[k + 1], x[k + 2]);
+        let bodies = [body(x[0])?, body(x[1])?];
+        let (point, normal, force) = (vector(2), vector(5), vector(8));
+        Some(ContactForce { bodies, point, normal, force, gap: x[11] })
+    };
+    rest.is_empty().then(|| groups.iter().map(contact).collect())?
 }
 
 fn vectors(out: &mut Encoder, field: u32, vectors: &[Vec3]) {
@@ -169,7 +206,7 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
     let mut lists: [Option<Vec<f64>>; 9] = Default::default();
     let mut ledger = None;
     // Recordings of before had neither.
-    let (mut held, mut open) = (Vec::new(), Vec::new());
+    let (mut held, mut open, mut contacts) = (Vec::new(), Vec::new(), Vec::new());
     for field in Decoder::new(bytes) {
         match field? {
             (1, Value::Double(value)) => time = Some(value),
@@ -180,8 +217,9 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
             (12, Value::Bytes(bytes)) => ledger = Some(decode_ledger(bytes)?),
             (13, Value::Bytes(bytes)) => held = doubles(bytes)?,
             (14, Value::Bytes(bytes)) => open = doubles(bytes)?,
+            (15, Value::Bytes(bytes)) => contacts = doubles(bytes)?,
             // A later version of the format may add fields.
-            (15.., _) => {}
+            (16.., _) => {}
             _ => return None,
         }
     }
@@ -210,10 +248,12 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
             coordinate: coordinate.filter(|list| list.len() == coordinates)?,
             held,
             active,
+            contacts: Vec::new(),
         },
         reactions,
         ledger: ledger?,
         worst_gaps: worst_gaps.filter(|list| list.len() == blocks)?,
+        contacts: to_contacts(&contacts, bodies)?,
     })
 }
 

@@ -31,6 +31,11 @@ pub struct TableOptions {
     pub model: String,
     /// Correct velocities at the end of every step of the 8-loop; the paper did not, but for table 9.5.
     pub velocity_correction: bool,
+    /// Run the 8-loop with the direct solver, corrected velocities and gentle steps ([`RunSettings::gentle`]). A solve
+    /// counts as one correction of every joint.
+    ///
+    /// [`RunSettings::gentle`]: gelenk_model::RunSettings::gentle
+    pub gentle: bool,
 }
 
 impl Default for TableOptions {
@@ -40,6 +45,7 @@ impl Default for TableOptions {
             quick: false,
             model: PAPERS_LOOP.to_owned(),
             velocity_correction: false,
+            gentle: false,
         }
     }
 }

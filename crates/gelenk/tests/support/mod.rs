@@ -82,14 +82,22 @@ pub(crate) fn run(
         });
         let ledger = Ledger { initial: 1.0, kinetic: t, potential: 1.0 - t, ..Ledger::default() };
         let worst_gaps = [1e-10 * t, 2e-10 * t];
-        let sample =
-            Sample { step, state: &state, reactions: &reactions, ledger, worst_gaps: &worst_gaps };
+        let sample = Sample {
+            step,
+            state: &state,
+            reactions: &reactions,
+            ledger,
+            worst_gaps: &worst_gaps,
+            contacts: &[],
+        };
         if step % 50 == 25 {
             let event = Event {
                 time: t,
                 kind: "step-halved".to_owned(),
                 between: vec!["elbow".to_owned()],
                 detail: format!("halved at {t}"),
+                point: None,
+                impulse: None,
             };
             observer.event(&event);
             events.push(event);
@@ -112,6 +120,8 @@ pub(crate) fn run(
             energy_max_abs_error: 1e-9,
             worst_gaps: worst_gaps.to_vec(),
             worst_velocity_errors: vec![3e-9, 1e-9],
+            worst_penetration: None,
+            contacts: Vec::new(),
             events: events.clone(),
             state,
         });

@@ -88,7 +88,9 @@ impl Balls {
         rows: &mut Rows,
     ) -> Result<u64, StepError> {
         self.begin_positions(rows);
-        let found = newton(self, |b| b.look(look, method.tolerance, floor), Balls::solve_and_apply);
+        let allowed = rows.work_allowed;
+        let see = |b: &mut Balls| b.look(look, method.tolerance, floor, allowed);
+        let found = newton(self, method.converges_fine(), see, Balls::solve_and_apply);
         self.end(&mut rows.impulse, &mut rows.gap);
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
@@ -108,7 +110,7 @@ impl Balls {
         for joint in &mut self.joints {
             joint.p = Vec3::zeros();
         }
-        let found = newton(self, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+        let found = newton(self, false, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
         self.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
@@ -132,7 +134,7 @@ impl Balls {
     }
 
     /// Looks at C(t+h) and leaves −(C − target)/h as the right side of the next solve.
-    fn look(&mut self, look: &Look<'_>, tolerance: f64, floor: f64) -> Worst {
+    fn look(&mut self, look: &Look<'_>, tolerance: f64, floor: f64, allowed: f64) -> Worst {
         let Balls { groups, slots, joints, x, .. } = self;
         for (joint, x) in joints.iter().zip(x.iter_mut()) {
             *x = joint.still;
@@ -145,14 +147,18 @@ impl Balls {
             }
         }
         let rate = -1.0 / look.h;
+        let bounded = allowed.is_finite();
         let mut worst = Worst::default();
         for (joint, x) in joints.iter_mut().zip(x.iter_mut()) {
             joint.gap_squared = x.norm_squared();
             let tolerance = joint.tolerance.unwrap_or(tolerance).max(floor);
             worst.see(joint.gap_squared / (tolerance * tolerance), joint.block);
             *x = (*x - joint.target) * rate;
+            if bounded {
+                worst.work += joint.p.dot(x).abs();
+            }
         }
-        Worst { ratio: worst.ratio.sqrt(), ..worst }
+        Worst { ratio: worst.ratio.sqrt(), work: worst.work / allowed, ..worst }
     }
 
     /// Looks at J v and leaves −J v as the right side of the next solve.

@@ -318,6 +318,11 @@ impl Balls {
         Some((kinetic, potential))
     }
 
+    /// Kinetic energy, J.
+    pub(crate) fn kinetic(&self) -> f64 {
+        self.groups.iter().map(|group| group.energies().0).sum()
+    }
+
     /// Adds the impulses of the last correction to those of the model's joints.
     pub(crate) fn add_impulses(&self, joint_impulses: &mut [Wrench]) {
         for joint in &self.joints {

@@ -5,9 +5,10 @@ use gelenk_model::Model;
 use gelenk_model::signal::Work;
 
 use super::direct::{settle_positions, settle_velocities};
+use super::primal::put_back;
 use super::{Anderson, Solver, norm};
 use crate::balls::Balls;
-use crate::bounds::Bound;
+use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
@@ -59,10 +60,16 @@ impl Solver for Iterative {
             balls.end_sweeps(&mut rows.impulse, &mut rows.gap, bodies);
             found
         } else {
+            rows.begin_positions(bodies);
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
+            rows.begun.copy_from_slice(&rows.impulse);
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
             match sweeps(&mut system, anderson, most) {
-                Err((_, done)) if done == most => {
+                Err((_, done)) if done == most || touches => {
+                    if done < most {
+                        put_back(rows, bodies, false); // they ran away
+                    }
                     let (solves, settled) = settle_positions(model, method, look, scratch);
                     if settled {
                         return Ok(done + solves);
@@ -103,8 +110,13 @@ impl Solver for Iterative {
             found
         } else {
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
+            rows.begun.copy_from_slice(&rows.velocity_impulse);
             match sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, most) {
-                Err((_, done)) if done == most => {
+                Err((_, done)) if done == most || touches => {
+                    if done < most {
+                        put_back(rows, bodies, true);
+                    }
                     let (solves, settled) = settle_velocities(method, scratch);
                     if settled {
                         return Ok(done + solves);
@@ -165,6 +177,19 @@ impl Swept for PositionSweep<'_> {
         let mut c = [0.0; small::MAX];
         let c = &mut c[..n];
         rows.error_ahead(i, self.model, bodies, self.look, self.work, c);
+        if block.bound == Bound::Disk {
+            let mut e = [0.0; 2];
+            for k in 0..n {
+                e[k] = (c[k] - rows.target[row + k]) * h_inv;
+            }
+            let p = rows.swept_friction(i, &e, false);
+            let missing = rows.off_by(i, p, false) * self.look.h.abs();
+            let part = if rows.slips(i, &e, false).is_some() { SLIP_PART } else { 1.0 };
+            if sweep.wants_part(i, missing, tolerance, part) {
+                rows.slip_with(i, p, false, bodies);
+            }
+            return;
+        }
         if block.bound != Bound::None {
             let one_sided = block.bound != Bound::Friction;
             let (target, allowed) = block.bound.target(rows.target[row], tolerance);
@@ -240,6 +265,16 @@ impl Swept for VelocitySweep<'_> {
         let (row, n) = (block.first_row, block.n_rows);
         let (mut e, mut p) = ([0.0; small::MAX], [0.0; small::MAX]);
         rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        if block.bound == Bound::Disk {
+            let p = rows.swept_friction(i, &[e[0], e[1]], true);
+            let missing = rows.off_by(i, p, true);
+            let slips = rows.slips(i, &[e[0], e[1]], true).is_some();
+            let part = if slips { SLIP_PART } else { 1.0 };
+            if sweep.wants_part(i, missing, self.tolerance, part) {
+                rows.slip_with(i, p, true, bodies);
+            }
+            return;
+        }
         if block.bound != Bound::None {
             let one_sided = block.bound != Bound::Friction;
             rows.velocity_error[i] = if one_sided { e[0].max(0.0) } else { 0.0 };
@@ -380,7 +415,7 @@ fn sweeps(
         if sweep.corrections == 0 {
             return Ok(corrections);
         }
-        if !progress.goes_on(sweep.worst) || progress.sweeps == most {
+        if !progress.goes_on(sweep.worst, sweep.size) || progress.sweeps == most {
             return Err((sweep.worst_block, progress.sweeps));
         }
         if accelerate {
@@ -400,6 +435,23 @@ fn sweeps(
 }
 
 impl Rows {
+    /// What friction block `i` is to have as if it were alone: all that stops its rate `e` within its disk, else the
+    /// projection of p − e/k.
+    fn swept_friction(&self, i: usize, e: &[f64; 2], velocity: bool) -> [f64; 2] {
+        let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
+        let sum = if velocity { &self.velocity_impulse } else { &self.impulse };
+        let mut p = [0.0; 2];
+        self.solve(i, &e[..n], &mut p[..n]);
+        for k in 0..n {
+            p[k] += sum[row + k];
+        }
+        let limit = self.disk_limit(i, velocity);
+        if p[0].hypot(p[1]) <= limit {
+            return p;
+        }
+        self.slips(i, e, velocity).unwrap_or_else(|| p.map(|x| x * (limit / p[0].hypot(p[1]))))
+    }
+
     /// What to add to the impulse `p` of a bounded row that is too large by `excess`, within its bounds.
     #[inline]
     fn bounded(&self, row: usize, excess: f64, p: f64) -> f64 {
@@ -417,17 +469,26 @@ struct Sweep {
     /// Worst error over tolerance, and whose it is.
     worst: f64,
     worst_block: usize,
+    /// The same over tolerances that do not change with the mode of a block: what tells whether sweeps run away.
+    size: f64,
 }
 
 impl Sweep {
     fn new(all: bool, slow: bool) -> Self {
-        Sweep { all, slow, corrections: 0, worst: 0.0, worst_block: 0 }
+        Sweep { all, slow, corrections: 0, worst: 0.0, worst_block: 0, size: 0.0 }
     }
 
     /// Notes the error of a block; true if it is to be corrected.
     #[inline]
     fn wants(&mut self, block: usize, error: f64, tolerance: f64) -> bool {
-        let relative = error / tolerance;
+        self.wants_part(block, error, tolerance, 1.0)
+    }
+
+    /// The same with a part of the tolerance.
+    #[inline]
+    fn wants_part(&mut self, block: usize, error: f64, tolerance: f64, part: f64) -> bool {
+        let relative = error / (part * tolerance);
+        self.size = self.size.max(error / tolerance);
         // A NaN is worse than any number.
         if relative > self.worst || relative.is_nan() {
             self.worst = relative;
@@ -476,13 +537,13 @@ impl Progress {
     }
 
     /// Ends a sweep that was not yet closed; false: no use to go on.
-    fn goes_on(&mut self, worst: f64) -> bool {
+    fn goes_on(&mut self, worst: f64, size: f64) -> bool {
         if self.sweeps == 0 {
-            self.first = worst.max(1.0);
+            self.first = size.max(1.0);
         }
         self.sweeps += 1;
         self.best = self.best.min(worst);
-        if !worst.is_finite() || worst > 1e3 * self.first {
+        if !worst.is_finite() || size > 1e3 * self.first {
             return false;
         }
         if self.sweeps == self.window_end {

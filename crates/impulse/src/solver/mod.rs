@@ -3,11 +3,13 @@
 mod anderson;
 mod direct;
 mod iterative;
+mod primal;
 
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
 pub(crate) use direct::{eliminate, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
+pub use primal::Primal;
 
 use gelenk_model::Model;
 
@@ -54,6 +56,8 @@ pub(crate) struct Worst {
     pub ratio: f64,
     /// Its index.
     pub block: usize,
+    /// Work of the impulses over the gaps, over what is allowed; 0 where nobody asks.
+    pub work: f64,
 }
 
 impl Worst {

@@ -257,9 +257,6 @@ impl<'a> Context<'a> {
             let message = "the body is to touch others but has no shape";
             self.warn("no-shape", &site, spec.span, message, "give it a `shape`");
         }
-        if collide && self.first_collider.is_none() {
-            self.first_collider = Some((spec.span, body.label.clone()));
-        }
         (BodyContact { collide, material, groups }, color)
     }
 

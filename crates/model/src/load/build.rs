@@ -94,13 +94,6 @@ impl<'a> Context<'a> {
             let message = "nothing in the model can move";
             self.error("empty-model", &site, root, message, "add a `[[body]]` or a `[[point]]`");
         }
-        if let Some((span, label)) = self.first_collider.take() {
-            let site = Site::new(ScopeId::ROOT, &label, "contact");
-            let message = "contact between bodies is not simulated yet";
-            let help =
-                "the run goes on without it; remove `collide` and `material` to silence this";
-            self.warn("not-simulated", &site, span, message, help);
-        }
         if self.report.n_errors() == 0 {
             self.warn_idle_bodies(flat);
         }

@@ -63,8 +63,6 @@ pub(crate) struct Context<'a> {
     pub(crate) contact: ContactSettings,
     /// Densities of the materials.
     pub(crate) material_densities: Vec<Option<Expr>>,
-    /// The first body that asks for contact.
-    pub(crate) first_collider: Option<(Span, String)>,
     /// Start values are given apart: whether joints close is looked at with them.
     pub(crate) has_starts: bool,
     /// Meshes by the text that names them; `None` if they cannot be used.
@@ -142,7 +140,6 @@ impl<'a> Context<'a> {
             ties: Vec::new(),
             contact: ContactSettings::default(),
             material_densities: Vec::new(),
-            first_collider: None,
             has_starts: false,
             meshes: FxHashMap::default(),
             mesh_digests: Vec::new(),

@@ -146,8 +146,22 @@ impl Context<'_> {
                 self.error("unknown-flight", &at("flight"), flight.span, message, help);
             }
         }
+        if let Some(contact) = &spec.contact
+            && !contact.poisoned
+        {
+            if matches!(contact.text.as_str(), "exact" | "coarse") {
+                run.contact.clone_from(&contact.text);
+            } else {
+                let message = format!("there is no contact mode `{}`", contact.text);
+                let help = "use `exact` or `coarse`";
+                self.error("unknown-contact-mode", &at("contact"), contact.span, message, help);
+            }
+        }
         if let Some(correct) = spec.velocity_correction {
             run.velocity_correction = correct;
+        }
+        if let Some(gentle) = spec.gentle {
+            run.gentle = gentle;
         }
         self.builder.run(run);
     }

@@ -158,7 +158,7 @@ fn model_and_run() {
     let text = format!(
         "[model]\nname = \"x\"\ndescription = \"a point\"\ngravity = [0, \"-g\", 0]\n[parameters]\ng = 1.62\n{POINT}\
          [run]\nengine = \"impulse\"\nduration = 2\nstep = 0.125\ntolerance = 1e-8\nvelocity_tolerance = 1e-7\norder = 4\nsolver = \"direct\"\n\
-         flight = \"taylor:6\"\nvelocity_correction = false\nsample = 0.25\n[view]\nanything = [1, {{ goes = true }}]\n"
+         flight = \"taylor:6\"\nvelocity_correction = false\ngentle = true\nsample = 0.25\n[view]\nanything = [1, {{ goes = true }}]\n"
     );
     let loaded = load(&text);
     let model = &loaded.model;
@@ -168,7 +168,7 @@ fn model_and_run() {
     assert_eq!((run.duration, run.step, run.tolerance), (2.0, 0.125, 1e-8));
     assert_eq!((run.velocity_tolerance, run.order, run.solver.as_str()), (1e-7, 4, "direct"));
     assert_eq!(run.flight, gelenk_model::Flight::Taylor(6));
-    assert_eq!((run.velocity_correction, run.sample), (false, Some(0.25)));
+    assert_eq!((run.velocity_correction, run.gentle, run.sample), (false, true, Some(0.25)));
     assert_eq!(load(POINT).model.name, "test");
     close_vec(load(POINT).model.gravity, [0.0, 0.0, -9.81]);
 }

@@ -175,5 +175,5 @@ fn materials_and_filters() {
     assert_eq!(contact.ignored.len(), 2);
     assert_eq!(contact.groups, ["toys", "flat"]);
     let codes: Vec<&str> = loaded.warnings.iter().map(|d| d.code).collect();
-    assert_eq!(codes, ["not-simulated"]);
+    assert!(codes.is_empty(), "{codes:?}");
 }

@@ -7,13 +7,13 @@
 use gelenk_model::Model;
 
 use super::Factor;
-use crate::bounds::Bound;
+use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
-use crate::scratch::Scratch;
+use crate::scratch::{Bodies, Scratch};
 use crate::small;
-use crate::solver::{Iterative, Solver, norm};
+use crate::solver::{Iterative, Solver, norm, primal};
 
 /// Most solves; after that the sweep takes over.
 const MOST_SOLVES: u64 = 100;
@@ -38,6 +38,13 @@ pub(super) fn correct_positions(
             let guess = if rows.inactive[i] { 0.0 } else { rows.guess[k] };
             rows.impulse[k] = guess.clamp(rows.lower[k], rows.upper[k]);
         }
+        if rows.blocks[i].bound == Bound::Disk && !rows.inactive[i] {
+            let mut p = [0.0; 2];
+            p[..n].copy_from_slice(&rows.impulse[row..row + n]);
+            rows.impulse[row..row + n].fill(0.0);
+            rows.cut_to_disk(i, &mut p[..n], false);
+            rows.impulse[row..row + n].copy_from_slice(&p[..n]);
+        }
         rows.apply(i, &rows.impulse[row..row + n], bodies);
     }
     match settle_positions(model, method, look, scratch) {
@@ -58,7 +65,7 @@ pub(super) fn correct_velocities(
 ) -> Result<u64, StepError> {
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
-        if rows.inactive[i] || rows.blocks[i].bound == Bound::None {
+        if rows.inactive[i] || matches!(rows.blocks[i].bound, Bound::None | Bound::Disk) {
             continue;
         }
         let row = rows.blocks[i].first_row;
@@ -77,11 +84,40 @@ pub(super) fn correct_velocities(
 }
 
 /// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-///
+/// those there were. Where bodies touch, Newton on their velocities comes first; contacts alone are too redundant for K.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if !scratch.rows.contacts.is_empty() {
+        (solves, settled) = primal::settle_positions(model, method, look, scratch);
+    }
+    if !settled && scratch.rows.model_size.rows > 0 {
+        let (own, closed) = settle_rows(model, method, look, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
+/// The same for velocities.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if !scratch.rows.contacts.is_empty() {
+        (solves, settled) = primal::settle_velocities(method, scratch);
+    }
+    if !settled && scratch.rows.model_size.rows > 0 {
+        let (own, closed) = settle_row_velocities(method, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
 /// Each look at C(t+h) gives a linear problem with bounds, which is solved to the end before the next look: while rows are still
 /// taking sides, impulses may be far from where they end, and free flight would be far from linear.
-pub(crate) fn settle_positions(
+fn settle_rows(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -90,13 +126,15 @@ pub(crate) fn settle_positions(
     let floor = scratch.bodies.position_floor();
     scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
     let (mut solves, mut first) = (0, f64::INFINITY);
+    // Friction that begins to slip has a finer tolerance from then on.
+    let lost = if scratch.rows.contacts.is_empty() { LOST } else { LOST / SLIP_PART };
     while solves < MOST_SOLVES {
         let worst = look_ahead(model, method, look, floor, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
         }
         first = if solves == 0 { worst.max(1.0) } else { first };
-        if worst.is_nan() || worst > LOST * first {
+        if worst.is_nan() || worst > lost * first {
             break;
         }
         solves += settle_linear(scratch);
@@ -105,9 +143,8 @@ pub(crate) fn settle_positions(
     (solves, false)
 }
 
-/// Velocity correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+/// Velocity correction by the active set.
+fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
     let mut solves = 0;
@@ -120,6 +157,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64,
             break;
         }
         solve_and_apply(scratch, true);
+        slip_at_instant(scratch);
         solves += 1;
     }
     undo(scratch, true);
@@ -143,6 +181,7 @@ fn settle_linear(scratch: &mut Scratch) -> u64 {
         solve_and_apply(scratch, false);
         let Scratch { bodies, rows, .. } = scratch;
         let (mut left, mut changed) = (0.0, false);
+        let slipping = slip_linear(rows, bodies);
         for i in 0..rows.blocks.len() {
             if rows.inactive[i] {
                 continue;
@@ -154,7 +193,12 @@ fn settle_linear(scratch: &mut Scratch) -> u64 {
                 rows.error[row + k] = rows.wanted[row + k] - e[k];
             }
             if rows.blocks[i].bound != Bound::None {
-                let out = rows.at_bound(row, -rows.error[row], rows.impulse[row]);
+                let out = if rows.blocks[i].bound == Bound::Disk {
+                    let e = [0, n - 1].map(|k| -rows.error[row + k]);
+                    rows.slips(i, &e, false).is_some()
+                } else {
+                    rows.at_bound(row, -rows.error[row], rows.impulse[row])
+                };
                 changed |= out != rows.out[i];
                 rows.out[i] = out;
             }
@@ -163,11 +207,48 @@ fn settle_linear(scratch: &mut Scratch) -> u64 {
                 left = own.iter().fold(left, |a: f64, b| larger(a, b.abs()));
             }
         }
-        if !changed || left <= 1e-6 * size || !left.is_finite() {
+        let settled = !changed && slipping <= SLIP_PART * size;
+        if settled || larger(left, slipping) <= 1e-6 * size || !left.is_finite() {
             return solve;
         }
     }
     MOST_LINEAR_SOLVES
+}
+
+/// Gives friction that slips its impulses, in a velocity correction.
+fn slip_at_instant(scratch: &mut Scratch) {
+    let Scratch { bodies, rows, .. } = scratch;
+    for i in rows.model_size.blocks..rows.blocks.len() {
+        if rows.inactive[i] || rows.blocks[i].bound != Bound::Disk {
+            continue;
+        }
+        let n = rows.blocks[i].n_rows;
+        let mut e = [0.0; 2];
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        if let Some(p) = rows.slips(i, &e, true) {
+            rows.slip_with(i, p, true, bodies);
+        }
+    }
+}
+
+/// Gives friction that slips its impulses, for the linear problem; returns the largest change of a rate.
+fn slip_linear(rows: &mut Rows, bodies: &mut Bodies) -> f64 {
+    let mut change = 0.0;
+    for i in rows.model_size.blocks..rows.blocks.len() {
+        if rows.inactive[i] || rows.blocks[i].bound != Bound::Disk {
+            continue;
+        }
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        let mut e = [0.0; 2];
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        for k in 0..n {
+            e[k] -= rows.wanted[row + k];
+        }
+        if let Some(p) = rows.slips(i, &e, false) {
+            change = larger(change, rows.slip_with(i, p, false, bodies));
+        }
+    }
+    change
 }
 
 /// Takes the impulses since the beginning of a correction back.
@@ -216,6 +297,22 @@ fn look_ahead(
             }
             continue;
         }
+        if bound == Bound::Disk {
+            let mut e = [0.0; 2];
+            for k in 0..n {
+                e[k] = (c[k] - rows.target[row + k]) * h_inv;
+                rows.error[row + k] = -e[k];
+            }
+            let missing = match rows.slips(i, &e, false) {
+                Some(p) => {
+                    rows.out[i] = true;
+                    rows.off_by(i, p, false) / SLIP_PART
+                }
+                None => norm(&e),
+            };
+            worst = larger(worst, missing * look.h.abs() / tolerance);
+            continue;
+        }
         let (target, allowed) = bound.target(rows.target[row], tolerance);
         let over = c[0] - target;
         rows.error[row] = -over * h_inv;
@@ -249,6 +346,17 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
         for k in 0..n {
             rows.error[row + k] = -e[k];
         }
+        if bound == Bound::Disk {
+            let missing = match rows.slips(i, &e[..n], true) {
+                Some(p) => {
+                    rows.out[i] = true;
+                    rows.off_by(i, p, true) / SLIP_PART
+                }
+                None => norm(&e[..n]),
+            };
+            worst = larger(worst, missing / tolerance);
+            continue;
+        }
         rows.out[i] = bound != Bound::None && rows.at_bound(row, e[0], rows.velocity_impulse[row]);
         let error = norm(&e[..n]);
         if !rows.out[i] {
@@ -256,8 +364,8 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
         }
         rows.velocity_error[i] = match bound {
             Bound::None => error,
-            Bound::Rope | Bound::Stop => e[0].max(0.0),
-            Bound::Friction => 0.0,
+            Bound::Rope | Bound::Stop | Bound::Contact => e[0].max(0.0),
+            Bound::Friction | Bound::Disk => 0.0,
         };
     }
     worst

@@ -37,6 +37,15 @@ pub struct Direct;
 /// solution to follow is there the one nearest to free flight.
 const WEAK: f64 = 1e-3;
 
+/// A solve that leaves no more than this part of the error is worth another one within tolerance, down to [`FINE`].
+const GAIN: f64 = 0.1;
+
+/// The part of the tolerance to which a fine solution goes.
+const FINE: f64 = 1e-4;
+
+/// A solve that leaves more than this part of the error no longer helps.
+const STALLED: f64 = 0.5;
+
 /// Solves within which the worst error must halve.
 const PATIENCE: u32 = 20;
 
@@ -65,7 +74,8 @@ impl Solver for Direct {
             apply(bodies, rows, &rows.guess);
         }
         let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
-        let found = newton(scratch, see, |scratch| solve_and_apply(scratch, false));
+        let solve = |scratch: &mut Scratch| solve_and_apply(scratch, false);
+        let found = newton(scratch, method.converges_fine(), see, solve);
         share::share(scratch, false);
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
@@ -94,7 +104,7 @@ impl Solver for Direct {
         }
         scratch.prepare_rows(model, at.t, at.coordinates);
         let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
-        let found = newton(scratch, see, |scratch| solve_and_apply(scratch, true));
+        let found = newton(scratch, false, see, |scratch| solve_and_apply(scratch, true));
         share::share(scratch, true);
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
@@ -125,8 +135,10 @@ fn look_ahead(
         worst.see(rows.gap[i] / block.tolerance.unwrap_or(method.tolerance).max(floor), i);
         for k in 0..n {
             rows.error[row + k] = (c[k] - rows.target[row + k]) * rate;
+            worst.work += (rows.impulse[row + k] * rows.error[row + k]).abs();
         }
     }
+    worst.work /= rows.work_allowed;
     worst
 }
 
@@ -183,16 +195,19 @@ fn apply(bodies: &mut Bodies, rows: &Rows, p: &[f64]) {
 /// Solves until `look` finds every block within tolerance; returns the number of solves, or the worst block and that number.
 ///
 /// A position or velocity out of tolerance is solved for at least once: what is within tolerance by luck of the guess is made
-/// better, as the first sweep of the papers does.
+/// better, as the first sweep of the papers does. Within tolerance a `fine` solution goes on while solves gain [`GAIN`], to
+/// [`FINE`] of the tolerance: gaps that remain come from the guess, always from the same side, and their work would add up over
+/// many steps.
 pub(crate) fn newton<S>(
     system: &mut S,
+    fine: bool,
     mut look: impl FnMut(&mut S) -> Worst,
     mut solve: impl FnMut(&mut S),
 ) -> Result<u64, (usize, u64)> {
-    let mut progress = Progress::default();
+    let mut progress = Progress { fine, ..Progress::default() };
     loop {
         let worst = look(system);
-        match progress.judge(worst.ratio) {
+        match progress.judge(&worst) {
             Verdict::Closed => return Ok(progress.solves),
             Verdict::Lost => return Err((worst.block, progress.solves)),
             Verdict::GoOn => solve(system),
@@ -213,16 +228,27 @@ struct Progress {
     first: f64,
     best: f64,
     stalls: u32,
+    /// The error before the last solve.
+    last: f64,
+    /// Go on within tolerance while it is cheap.
+    fine: bool,
 }
 
 impl Progress {
-    /// Closed when every block is within tolerance; lost when the worst error is not finite, grows a hundredfold over
+    /// Closed when every block is within tolerance, and better where that is cheap or the work of the gaps is too large; lost when the worst error is not finite, grows a hundredfold over
     /// the first, or does not halve within [`PATIENCE`] solves: a body that turns by a radian in a step converges slowly, but
     /// does.
-    fn judge(&mut self, worst: f64) -> Verdict {
+    fn judge(&mut self, seen: &Worst) -> Verdict {
+        let worst = seen.ratio;
         if worst < 1.0 && (self.solves > 0 || worst == 0.0) {
-            return Verdict::Closed;
+            let left = worst / self.last;
+            let gains = self.fine && worst > FINE && left <= GAIN;
+            let works = seen.work > 1.0 && left < STALLED;
+            if !(gains || works) {
+                return Verdict::Closed;
+            }
         }
+        self.last = worst;
         if self.solves == 0 {
             (self.first, self.best) = (worst, f64::INFINITY);
         }

@@ -142,6 +142,10 @@ spec! {
         flight: Option<Text>,
         /// Correct velocities at the end of each step; true if left out.
         velocity_correction: Option<bool>,
+        /// Impacts of bodies: `exact`, each located in time, or `coarse`, all of a step at its end.
+        contact: Option<Text>,
+        /// Halve steps in which joints act harder than size and speed of the bodies explain; false if left out.
+        gentle: Option<bool>,
         /// Largest position error over the run, m: step and order are then chosen, and `step` is but a hint.
         accuracy: Option<Scalar>,
         /// Seconds between recorded samples; every step if left out.

@@ -1,0 +1,278 @@
+//! From a pair of solids to its touches: every two features that can come together, each looked at where they would meet.
+
+use gelenk_model::math::Vec3;
+use gelenk_model::state::{Pose, Twist};
+
+use crate::features::Scratch;
+use crate::solid::{CORNER, FACE, Kind, RIM, Solid, index};
+use crate::touch::{Place, Touch, TouchKey};
+
+/// Sharp features and rounded ones must face each other to this angle, rad: a ball that rolls over an edge feels the
+/// edge only once it is there.
+pub(crate) const STRICT: f64 = 1e-6;
+/// Corners on faces: a corner may not pass a face whatever the angle, so that this only limits the number of touches.
+pub(crate) const LOOSE: f64 = 0.2;
+/// Crossing edges.
+pub(crate) const CROSSING: f64 = 0.02;
+/// How far beyond the end of an edge or face a touch still counts, as a part of the smaller solid's radius.
+pub(crate) const OVER: f64 = 1e-6;
+/// Touches nearer than this part of the smaller solid's radius are one.
+const MERGE: f64 = 1e-4;
+/// Depth up to which features are taken for touching, as a part of the smaller solid's radius.
+const DEEP: f64 = 0.1;
+/// The same for surfaces, which may be thin.
+const SHALLOW: f64 = 0.02;
+
+/// One pair of solids at one moment.
+pub(crate) struct Meeting<'a> {
+    pub(crate) solids: [&'a Solid; 2],
+    pub(crate) poses: [&'a Pose; 2],
+    pub(crate) twists: [&'a Twist; 2],
+    pub(crate) bodies: [usize; 2],
+    pub(crate) colliders: [u32; 2],
+    pub(crate) pair: usize,
+    pub(crate) h: f64,
+    /// What the gap may be now for it to close within h.
+    pub(crate) reach: f64,
+    /// Touches with a smaller gap are listed even when they open.
+    pub(crate) margin: f64,
+}
+
+/// Touches of a pair and where they are.
+pub(crate) struct Found<'a> {
+    touches: &'a mut Vec<Touch>,
+    places: &'a mut Vec<Place>,
+}
+
+impl Found<'_> {
+    fn push(&mut self, touch: Touch, place: Place) {
+        self.touches.push(touch);
+        self.places.push(place);
+    }
+}
+
+impl Meeting<'_> {
+    /// Lists the touches of the pair.
+    pub(crate) fn list(&self, scratch: &mut Scratch, out: &mut Vec<Touch>) {
+        let first = out.len();
+        match [self.solids[0].kind, self.solids[1].kind] {
+            [_, Kind::Plane] => self.on_plane(0, out),
+            [Kind::Plane, _] => self.on_plane(1, out),
+            _ => {
+                if self.gather(scratch) {
+                    let mut places = std::mem::take(&mut scratch.places);
+                    places.clear();
+                    let mut found = Found { touches: out, places: &mut places };
+                    self.corners_and_faces(0, scratch, &mut found);
+                    self.corners_and_faces(1, scratch, &mut found);
+                    self.lines(scratch, &mut found);
+                    self.points(scratch, &mut found);
+                    self.curves(scratch, &mut found);
+                    self.thin_out(first, &mut places, out);
+                    scratch.places = places;
+                }
+            }
+        }
+    }
+
+    /// A solid on a half space: its corners, rounded or not, and the lowest points of its rims. The plane has no end, so
+    /// that every point of the solid is held by it.
+    fn on_plane(&self, a: usize, out: &mut Vec<Touch>) {
+        let (solid, plane) = (self.solids[a], &self.solids[1 - a].faces[0]);
+        let n = self.poses[1 - a].rot * plane.n;
+        let offset = n.dot(&(self.poses[a].s - self.poses[1 - a].point(&plane.p)));
+        // The plane in the body's frame: gap = n·p + offset − round.
+        let n = self.poses[a].rot.tr_mul(&n);
+        if n.dot(&solid.middle) + offset - solid.radius > self.reach {
+            return;
+        }
+        let spin = self.spin();
+        for (i, corner) in solid.corners.iter().enumerate() {
+            if n.dot(&corner.p) + offset - corner.round <= self.reach
+                && (!corner.mark || Self::is_flat(solid, i, &n, FLAT + spin * self.h))
+            {
+                out.push(self.touch(a, CORNER | index(i), FACE));
+            }
+        }
+        for (i, rim) in solid.rims.iter().enumerate() {
+            let along = n.dot(&rim.axis);
+            let sine = (n - rim.axis * along).norm();
+            if sine > EXACTLY_FLAT && n.dot(&rim.centre) + offset - rim.radius * sine <= self.reach
+            {
+                out.push(self.touch(a, RIM | index(i), FACE));
+            }
+        }
+    }
+
+    /// Whether the rim of mark `i` lies flat against the direction n (in the body's frame) to a sine.
+    pub(crate) fn is_flat(solid: &Solid, i: usize, n: &Vec3, sine: f64) -> bool {
+        // Marks come first, four a rim.
+        let axis = solid.rims[i / 4].axis;
+        let along = n.dot(&axis);
+        along < 0.0 && (n - axis * along).norm() < sine
+    }
+
+    /// Two features as a touch; `a` is the side of the first, the order is put right.
+    pub(crate) fn touch(&self, a: usize, of_a: u32, of_b: u32) -> Touch {
+        let features = if a == 0 { [of_a, of_b] } else { [of_b, of_a] };
+        let (fa, ra) = self.solids[0].feature(features[0]);
+        let (fb, rb) = self.solids[1].feature(features[1]);
+        Touch {
+            bodies: self.bodies,
+            features: [fa, fb],
+            round: [ra, rb],
+            side: 1.0,
+            near: Vec3::zeros(),
+            key: TouchKey { colliders: self.colliders, features },
+            pair: self.pair,
+        }
+    }
+
+    /// The smaller of the two solids sets the scale of small lengths.
+    pub(crate) fn scale(&self) -> f64 {
+        self.solids[0].radius.min(self.solids[1].radius)
+    }
+
+    /// Depth up to which features are taken for touching.
+    pub(crate) fn depth(&self) -> f64 {
+        let surface = self.solids.iter().any(|solid| solid.kind == Kind::Surface);
+        self.reach.max(if surface { SHALLOW } else { DEEP } * self.scale())
+    }
+
+    /// How fast the two turn against each other at most, rad/s.
+    pub(crate) fn spin(&self) -> f64 {
+        self.twists[0].omega.norm() + self.twists[1].omega.norm()
+    }
+
+    /// By how much a touch lies beyond the reach of its features: a length, and a sine for each.
+    pub(crate) fn beyond(
+        &self,
+        touch: &Touch,
+        place: &Place,
+        poses: [&Pose; 2],
+    ) -> (f64, [f64; 2]) {
+        beyond(self.solids, touch, place, poses)
+    }
+
+    /// Lists a touch if its features would meet within their reach: now, or where the gap closes.
+    pub(crate) fn consider(&self, touch: Touch, angle: f64, out: &mut Found<'_>) {
+        let place = touch.place(self.poses[0], self.poses[1]);
+        if place.gap > self.reach || place.gap < -self.depth() {
+            return;
+        }
+        let over = OVER * self.scale();
+        let spin = self.spin();
+        // A sharp feature against a rounded one has to be met exactly.
+        let angles = [0, 1].map(|k| {
+            let strict = touch.round[k] == 0.0 && touch.round[1 - k] > 0.0;
+            if strict { STRICT } else { angle + 2.0 * spin * self.h }
+        });
+        let within = |beyond: (f64, [f64; 2]), more: f64, turn: f64| {
+            beyond.0 <= over + more && (0..2).all(|k| beyond.1[k] <= angles[k] + turn)
+        };
+        if place.gap <= self.margin && within(self.beyond(&touch, &place, self.poses), 0.0, 0.0) {
+            out.push(touch, place);
+            return;
+        }
+        // Where it closes, by Newton's method on the motion at constant velocity.
+        let now = place;
+        let (mut t, mut place, mut poses) = (0.0, place, [*self.poses[0], *self.poses[1]]);
+        for _ in 0..3 {
+            let rate = self.rate(&place, &poses);
+            if rate >= 0.0 {
+                break;
+            }
+            t = f64::clamp(t - place.gap / rate, 0.0, self.h);
+            poses = [0, 1].map(|k| moved(self.poses[k], self.twists[k], t));
+            place = touch.place(&poses[0], &poses[1]);
+        }
+        let there = self.beyond(&touch, &place, [&poses[0], &poses[1]]);
+        let turned = (spin * t) * (spin * t) * self.scale();
+        if place.gap <= self.margin + turned && within(there, turned, spin * t) {
+            out.push(touch, now);
+        }
+    }
+
+    /// Rate of the gap at a place.
+    fn rate(&self, place: &Place, poses: &[Pose; 2]) -> f64 {
+        let velocity = |k: usize| {
+            self.twists[k].s_dot + self.twists[k].omega.cross(&(place.points[k] - poses[k].s))
+        };
+        place.normal.dot(&(velocity(0) - velocity(1)))
+    }
+
+    /// Keeps one of several touches at the same place, and of overlapping ones only those with the normal of the least
+    /// overlap: the others were not the way in.
+    fn thin_out(&self, first: usize, places: &mut [Place], out: &mut Vec<Touch>) {
+        if places.len() < 2 {
+            return;
+        }
+        // The best separation among those whose normals are right: convex solids are not nearer than that.
+        let mut least: Option<Place> = None;
+        if places.iter().any(|place| place.gap < -OVER * self.scale()) {
+            for (touch, place) in out[first..].iter().zip(&*places) {
+                let (over, sines) = self.beyond(touch, place, self.poses);
+                let holds = over <= OVER * self.scale() && sines.iter().all(|sine| *sine < STRICT);
+                if holds && least.is_none_or(|least| place.gap > least.gap) {
+                    least = Some(*place);
+                }
+            }
+        }
+        let near = MERGE * self.scale();
+        let convex = self.solids.iter().all(|solid| solid.kind != Kind::Surface);
+        let mut kept = 0;
+        for i in 0..places.len() {
+            let place = places[i];
+            let wrong_way = convex
+                && least.is_some_and(|least| {
+                    place.gap < least.gap.min(0.0) - OVER * self.scale()
+                        && place.normal.dot(&least.normal) < 0.9
+                });
+            let double = places[..kept].iter().any(|other| {
+                (other.points[0] - place.points[0]).norm_squared() < near * near
+                    && other.normal.dot(&place.normal) > 0.99
+            });
+            if !wrong_way && !double {
+                places[kept] = place;
+                out[first + kept] = out[first + i];
+                kept += 1;
+            }
+        }
+        out.truncate(first + kept);
+    }
+}
+
+/// By how much a touch lies beyond the reach of its features at the poses: a length, and a sine for each.
+pub(crate) fn beyond(
+    solids: [&Solid; 2],
+    touch: &Touch,
+    place: &Place,
+    poses: [&Pose; 2],
+) -> (f64, [f64; 2]) {
+    let mut over = 0.0_f64;
+    let mut sines = [0.0; 2];
+    for k in 0..2 {
+        let out = if k == 0 { -place.normal } else { place.normal };
+        let p = poses[k].rot.tr_mul(&(place.points[k] - poses[k].s));
+        let m = poses[k].rot.tr_mul(&out);
+        let (length, sine) = solids[k].beyond(touch.key.features[k], &p, &m);
+        over = over.max(length);
+        sines[k] = sine;
+    }
+    (over, sines)
+}
+
+/// The pose after a time at constant velocity, to first order in the turn.
+fn moved(pose: &Pose, twist: &Twist, t: f64) -> Pose {
+    let mut rot = pose.rot;
+    for i in 0..3 {
+        let column: Vec3 = pose.rot.column(i).into();
+        rot.set_column(i, &(column + twist.omega.cross(&column) * t));
+    }
+    Pose { s: pose.s + twist.s_dot * t, rot }
+}
+
+/// Marks take part while the rim lies flat to this sine.
+pub(crate) const FLAT: f64 = 0.02;
+/// A rim that lies flat to this sine has no lowest point.
+pub(crate) const EXACTLY_FLAT: f64 = 1e-6;

@@ -1,0 +1,265 @@
+//! The world of colliders: built once from a model, asked at every step.
+
+use gelenk_model::body::BodyId;
+use gelenk_model::contact::{ContactValues, MaterialId};
+use gelenk_model::model::Model;
+use gelenk_model::state::{Pose, Twist};
+use rustc_hash::FxHashMap;
+
+use crate::broad::Sweep;
+use crate::build;
+use crate::error::CollideError;
+use crate::features::Scratch;
+use crate::filter::Filter;
+use crate::narrow::{self, Meeting};
+use crate::solid::{Kind, Solid, index};
+use crate::touch::Touch;
+
+/// A shape that takes part in contact.
+#[derive(Clone, Debug)]
+pub struct Collider {
+    /// Its body.
+    pub body: BodyId,
+    /// The number of the shape on the body ([`Body::shapes`](gelenk_model::Body::shapes)).
+    pub shape: usize,
+    /// Its material.
+    pub material: Option<MaterialId>,
+    pub(crate) solid: Solid,
+}
+
+/// Two colliders that have come near each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Indices of the bodies.
+    pub bodies: [usize; 2],
+    /// Numbers of the shapes on them.
+    pub shapes: [usize; 2],
+    /// Numbers of the colliders, the first smaller.
+    pub colliders: [u32; 2],
+    /// Friction and restitution between them.
+    pub values: ContactValues,
+}
+
+/// Everything that can touch.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(crate) colliders: Vec<Collider>,
+    /// Half spaces, which have no box.
+    pub(crate) planes: Vec<u32>,
+    /// Colliders with a box, by their number in the sweep.
+    pub(crate) boxed: Vec<u32>,
+    pub(crate) pairs: Vec<Pair>,
+    /// Index into `pairs`, or `NEVER`.
+    found: FxHashMap<(u32, u32), u32>,
+    filter: Filter,
+    contact: gelenk_model::contact::ContactSettings,
+    fixed: Vec<bool>,
+    gravity: f64,
+    empty: bool,
+    pub(crate) sweep: Sweep,
+    pub(crate) near: Vec<(u32, u32)>,
+    pub(crate) scratch: Scratch,
+    pub(crate) list: Vec<Touch>,
+}
+
+/// Marks a pair that may not touch.
+const NEVER: u32 = u32::MAX;
+
+impl World {
+    /// Reads the shapes of all bodies that take part in contact.
+    pub fn new(model: &Model) -> Result<World, CollideError> {
+        let mut colliders = Vec::new();
+        for (i, body) in (0..).zip(&model.bodies) {
+            if !body.contact.collide {
+                continue;
+            }
+            for (number, shape) in body.shapes.iter().enumerate() {
+                if shape.physical {
+                    colliders.push(Collider {
+                        body: BodyId(i),
+                        shape: number,
+                        material: shape.material.or(body.contact.material),
+                        solid: build::solid(body, number, shape)?,
+                    });
+                }
+            }
+        }
+        let numbers = |plane: bool| -> Vec<u32> {
+            (0..)
+                .zip(&colliders)
+                .filter(|(_, c)| (c.solid.kind == Kind::Plane) == plane)
+                .map(|(i, _)| i)
+                .collect()
+        };
+        let (planes, boxed) = (numbers(true), numbers(false));
+        let filter = Filter::new(model, &[]);
+        let mut bodies: Vec<usize> = colliders.iter().map(|c| c.body.index()).collect();
+        bodies.dedup();
+        let can_touch = |(k, &a): (usize, &usize)| bodies[..k].iter().any(|&b| filter.allows(a, b));
+        let empty = !bodies.iter().enumerate().any(can_touch);
+        Ok(World {
+            sweep: Sweep::new(boxed.len()),
+            colliders,
+            planes,
+            boxed,
+            pairs: Vec::new(),
+            found: FxHashMap::default(),
+            filter,
+            contact: model.contact.clone(),
+            fixed: model.bodies.iter().map(|b| b.fixed).collect(),
+            gravity: model.gravity.norm(),
+            empty,
+            near: Vec::new(),
+            scratch: Scratch::default(),
+            list: Vec::new(),
+        })
+    }
+
+    /// Whether no pair can ever touch.
+    pub fn is_empty(&self) -> bool {
+        self.empty
+    }
+
+    /// The shapes that take part in contact.
+    pub fn colliders(&self) -> &[Collider] {
+        &self.colliders
+    }
+
+    /// The pairs that have come near each other so far; [`Touch::pair`] counts in this list, which only grows.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// Takes note of the joints that are there: bodies whose joint has broken or been removed may touch.
+    pub fn set_joints(&mut self, model: &Model, active: &[bool]) {
+        self.filter = Filter::new(model, active);
+        self.found.clear();
+        for (i, pair) in (0..).zip(&self.pairs) {
+            let allowed = self.filter.allows(pair.bodies[0], pair.bodies[1]);
+            self.found.insert(pair.colliders.into(), if allowed { i } else { NEVER });
+        }
+    }
+
+    /// The index of a pair in [`World::pairs`], unless its colliders may not touch.
+    pub(crate) fn pair(&mut self, i: u32, j: u32) -> Option<usize> {
+        if let Some(&known) = self.found.get(&(i, j)) {
+            return (known != NEVER).then_some(known as usize);
+        }
+        let [a, b] = [i, j].map(|k| &self.colliders[k as usize]);
+        let bodies = [a.body.index(), b.body.index()];
+        if !self.filter.allows(bodies[0], bodies[1]) {
+            self.found.insert((i, j), NEVER);
+            return None;
+        }
+        let number = self.pairs.len();
+        self.found.insert((i, j), index(number));
+        self.pairs.push(Pair {
+            bodies,
+            shapes: [a.shape, b.shape],
+            colliders: [i, j],
+            values: self.contact.values(a.material, b.material),
+        });
+        Some(number)
+    }
+
+    /// Bound on the way a point of the collider goes in h: h (|ṡ| + |ω| extent + |g| h).
+    fn way(&self, collider: &Collider, twists: &[Twist], h: f64) -> f64 {
+        let i = collider.body.index();
+        if self.fixed[i] {
+            return 0.0;
+        }
+        let twist = &twists[i];
+        let spin = twist.omega.norm() * collider.solid.extent;
+        h * (twist.s_dot.norm() + spin + self.gravity * h)
+    }
+
+    /// Lists all touches whose gap can become zero within `h`, in the order of their keys: broad phase on boxes around
+    /// what each collider can reach, then all features nearer than `margin` and what the pair can move in h,
+    /// h (|ṡ| + |ω| extent + |g| h) of both bodies.
+    ///
+    /// Features that are apart by more than `margin` are looked at where they would meet at their present velocity, so
+    /// that a corner that passes beside a face is not caught by its plane.
+    pub fn touches(
+        &mut self,
+        poses: &[Pose],
+        twists: &[Twist],
+        h: f64,
+        margin: f64,
+        out: &mut Vec<Touch>,
+    ) {
+        out.clear();
+        if self.empty {
+            return;
+        }
+        self.find_near(poses, margin, |world, collider| world.way(collider, twists, h));
+        let mut near = std::mem::take(&mut self.near);
+        // Keys begin with the colliders: sorting the pairs first leaves little to sort.
+        near.sort_unstable();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        for &(i, j) in &near {
+            let Some(pair) = self.pair(i, j) else { continue };
+            let [a, b] = [i, j].map(|k| &self.colliders[k as usize]);
+            let bodies = [a.body.index(), b.body.index()];
+            let reach = margin + self.way(a, twists, h) + self.way(b, twists, h);
+            let meeting = Meeting {
+                solids: [&a.solid, &b.solid],
+                poses: bodies.map(|k| &poses[k]),
+                twists: bodies.map(|k| &twists[k]),
+                bodies,
+                colliders: [i, j],
+                pair,
+                h,
+                reach,
+                margin,
+            };
+            let first = out.len();
+            meeting.list(&mut scratch, out);
+            out[first..].sort_unstable_by_key(|touch| touch.key);
+        }
+        self.scratch = scratch;
+        self.near = near;
+    }
+
+    /// Fills `near` with the pairs of colliders whose boxes, grown by `margin` and what `way` tells, overlap.
+    pub(crate) fn find_near(
+        &mut self,
+        poses: &[Pose],
+        margin: f64,
+        way: impl Fn(&World, &Collider) -> f64,
+    ) {
+        let mut near = std::mem::take(&mut self.near);
+        let mut sweep = std::mem::take(&mut self.sweep);
+        near.clear();
+        for (k, &i) in self.boxed.iter().enumerate() {
+            let collider = &self.colliders[i as usize];
+            let pose = &poses[collider.body.index()];
+            let room = margin / 2.0 + way(self, collider);
+            let middle = pose.point(&collider.solid.middle);
+            let half = collider.solid.half_box(&pose.rot).add_scalar(room);
+            sweep.set(k, &middle, &half);
+            for &plane in &self.planes {
+                let other = &self.colliders[plane as usize];
+                let face = &other.solid.faces[0];
+                let at = &poses[other.body.index()];
+                let n = at.rot * face.n;
+                let high = n.dot(&(middle - at.point(&face.p)));
+                if high <= collider.solid.radius.min(half.dot(&n.abs())) + room + margin / 2.0 {
+                    near.push((i.min(plane), i.max(plane)));
+                }
+            }
+        }
+        let boxed = &self.boxed;
+        sweep.pairs(|i, j| near.push((boxed[i as usize], boxed[j as usize])));
+        self.near = near;
+        self.sweep = sweep;
+    }
+
+    /// Whether the closest points of a touch lie within the faces, edges and rims it stands for at these poses, up to the
+    /// length `over`, m, and the sine `over`/(radius of the smaller solid).
+    pub fn holds(&self, touch: &Touch, a: &Pose, b: &Pose, over: f64) -> bool {
+        let solids = touch.key.colliders.map(|k| &self.colliders[k as usize].solid);
+        let (length, sines) = narrow::beyond(solids, touch, &touch.place(a, b), [a, b]);
+        let scale = solids[0].radius.min(solids[1].radius);
+        length <= over && sines.iter().all(|sine| sine * scale <= over)
+    }
+}

@@ -1,0 +1,208 @@
+//! The equations of motion of a model, as text, LaTeX, Markdown, JSON or code.
+//!
+//! ```
+//! use gelenk::derive::{DeriveOptions, derive};
+//! use gelenk::model::{LoadOptions, load_text};
+//!
+//! let text = gelenk::scenes::scene("double-pendulum").ok_or("no such model")?.text;
+//! let loaded = load_text("double-pendulum", text, &LoadOptions::default())?;
+//! let mut derivation = derive(&loaded, &DeriveOptions::default())?;
+//! assert_eq!(derivation.equations.n(), 2);
+//! assert!(derivation.text(&[]).contains("Equations of motion"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod point;
+mod show;
+mod substitute;
+
+use std::time::Instant;
+
+use gelenk_expr::Expr;
+use gelenk_lagrange::analysis::{Equilibrium, FirstIntegral, Linearization};
+use gelenk_lagrange::code::{self, Language};
+use gelenk_lagrange::simplify::Limits;
+use gelenk_lagrange::{DeriveError, Equations, Options, from_model};
+use gelenk_model::{Loaded, Model};
+
+pub use gelenk_lagrange::code::Language as CodeLanguage;
+pub use point::Point;
+pub use show::{PARTS, Part};
+
+/// What to derive.
+#[derive(Clone, Debug, Default)]
+pub struct DeriveOptions {
+    /// Parameters and what is put in their place: numbers or expressions over other parameters.
+    pub substitute: Vec<(String, String)>,
+    /// Linearize about this place.
+    pub linearize: Option<Place>,
+    /// Find places of rest.
+    pub equilibria: bool,
+    /// Count the operations before simplification too.
+    pub count: bool,
+}
+
+/// A place to linearize about, at rest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// The model's start.
+    Start,
+    /// Coordinates by name, as expressions; those left out are 0.
+    At(Vec<(String, String)>),
+}
+
+/// Why there are no equations.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DerivationError {
+    /// The model has something that Lagrange's equations do not hold.
+    #[error("no equations of motion: {0}")]
+    Model(#[from] DeriveError),
+    /// A substitution or a place makes no sense.
+    #[error("{0}")]
+    Input(String),
+    /// No code can be written.
+    #[error(transparent)]
+    Code(#[from] code::CodeError),
+}
+
+/// The derived equations with what they tell.
+#[derive(Debug)]
+pub struct Derivation {
+    /// The equations.
+    pub equations: Equations,
+    /// What the derivation took on the clock, s.
+    pub seconds: f64,
+    /// Operations of the closed form, expanded, before simplification.
+    pub operations_before: Option<usize>,
+    /// T.
+    pub kinetic: Option<Expr>,
+    /// Cyclic coordinates by number, from 0.
+    pub cyclic: Vec<usize>,
+    /// Quantities that stay constant.
+    pub integrals: Vec<FirstIntegral>,
+    /// Places of rest, if asked for.
+    pub equilibria: Vec<Equilibrium>,
+    /// The linear equations, if asked for.
+    pub linear: Option<Linearization>,
+    /// Whether places of rest were looked for.
+    sought_rest: bool,
+}
+
+/// Derives the equations of motion.
+pub fn derive(loaded: &Loaded, options: &DeriveOptions) -> Result<Derivation, DerivationError> {
+    let begin = Instant::now();
+    let mut system = from_model(loaded)?;
+    substitute::substitute(&mut system, &options.substitute)?;
+    let mut equations = system.derive(&Options::default())?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let operations_before = if options.count && equations.closed.is_some() {
+        let plain = Options {
+            limits: Limits { terms: 0, thorough: 0 },
+            legend: false,
+            ..Options::default()
+        };
+        system.derive(&plain)?.closed.map(|closed| closed.operations)
+    } else {
+        None
+    };
+    let linear = match &options.linearize {
+        Some(place) => Some(linearize(&loaded.model, &mut equations, place)?),
+        None => None,
+    };
+    Ok(Derivation {
+        kinetic: equations.kinetic_energy(),
+        cyclic: equations.cyclic(),
+        integrals: equations.first_integrals(),
+        equilibria: if options.equilibria { equations.equilibria() } else { Vec::new() },
+        sought_rest: options.equilibria,
+        linear,
+        seconds,
+        operations_before,
+        equations,
+    })
+}
+
+fn linearize(
+    model: &Model,
+    equations: &mut Equations,
+    place: &Place,
+) -> Result<Linearization, DerivationError> {
+    let n = equations.n();
+    let names = equations.q_names();
+    let mut q0 = vec![Expr::ZERO; n];
+    match place {
+        Place::Start => {
+            let numeric = equations.numeric(model)?;
+            let (q, _) = numeric.read_state(model, &model.start);
+            for (slot, x) in q0.iter_mut().zip(q) {
+                *slot = equations.system.pool.float(x);
+            }
+        }
+        Place::At(list) => {
+            for (name, value) in list {
+                let Some(k) = names.iter().position(|n| n == name) else {
+                    return Err(DerivationError::Input(format!(
+                        "there is no coordinate `{name}`; there are {}",
+                        names.join(", ")
+                    )));
+                };
+                q0[k] = substitute::parse(&mut equations.system, value)?;
+            }
+        }
+    }
+    let still = vec![Expr::ZERO; n];
+    equations.linearize(&q0, &still).ok_or_else(|| {
+        DerivationError::Input(
+            "only trees of a readable size are linearized: this model closes loops, or its closed form is too large"
+                .to_owned(),
+        )
+    })
+}
+
+impl Derivation {
+    /// Code that computes accelerations, mass matrix, bias and closure conditions by the recursive form.
+    ///
+    /// Where loops are closed, the values of parameters are put in: which of the conditions are independent depends on them.
+    pub fn code(&mut self, model: &Model, language: Language) -> Result<String, DerivationError> {
+        let loops = !self.equations.system.closures.is_empty();
+        let program = if loops {
+            self.equations.program_with_values(model)?
+        } else {
+            self.equations.program()
+        };
+        let pool = self.equations.pool();
+        let name = |e: Expr| pool.display(e).to_string();
+        let mut about: Vec<(String, String)> = self
+            .equations
+            .coordinates()
+            .iter()
+            .map(|c| (name(c.symbol), c.meaning.clone()))
+            .collect();
+        about.extend(self.equations.system.parameters.iter().map(|p| {
+            let what = p.description.as_deref().unwrap_or("parameter");
+            (p.name.clone(), format!("{what}, {} in the model", p.value))
+        }));
+        about
+            .push(("accelerations".to_owned(), "second derivatives of the coordinates".to_owned()));
+        about.push(("mass".to_owned(), "M, lower triangle by rows".to_owned()));
+        about.push(("bias".to_owned(), "M q'' + bias = J^T lambda".to_owned()));
+        let mut outputs = vec![
+            ("accelerations".to_owned(), program.accelerations.clone()),
+            ("mass".to_owned(), program.mass.iter().flatten().copied().collect()),
+            ("bias".to_owned(), program.bias.clone()),
+        ];
+        if loops {
+            outputs.push(("multipliers".to_owned(), program.multipliers.clone()));
+            outputs.push(("constraints".to_owned(), program.constraints.clone()));
+            outputs.push(("jacobian".to_owned(), program.jac.iter().flatten().copied().collect()));
+        }
+        let program = code::Program {
+            name: self.equations.system.name.clone(),
+            inputs: program.inputs.iter().map(|e| (name(*e), *e)).collect(),
+            outputs,
+            about,
+        };
+        Ok(code::generate(pool, &program, language)?)
+    }
+}

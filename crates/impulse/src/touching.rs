@@ -1,0 +1,195 @@
+//! Which bodies touch: contacts enter and leave the rows between steps.
+
+use gelenk_collide::{Touch, World};
+use gelenk_model::math::Vec3;
+use gelenk_model::state::{ContactMemory, State};
+use gelenk_model::{BodyId, ContactForce, Model, Pose, Twist};
+
+use crate::contact::Contact;
+use crate::method::Method;
+use crate::scratch::Scratch;
+use crate::solver::Anderson;
+
+/// Features nearer than this many tolerances are looked at even if nothing moves.
+const MARGIN: f64 = 4.0;
+
+/// What can touch, and memory to find what does.
+#[derive(Clone, Debug)]
+pub(crate) struct Touching {
+    pub world: World,
+    /// What can touch within the step.
+    pub near: Vec<Touch>,
+    /// What touches now.
+    contacts: Vec<Contact>,
+    /// The joints there were when the world was told.
+    active: Vec<bool>,
+    /// Poses before a step.
+    pub from: Vec<Pose>,
+    /// What has gone into something else within the step.
+    pub unseen: Vec<Touch>,
+}
+
+impl Touching {
+    /// None where nothing can touch.
+    pub(crate) fn new(model: &Model) -> Option<Self> {
+        let world = World::new(model).ok().filter(|world| !world.is_empty())?;
+        let active = vec![true; model.joints.len()];
+        let from = vec![Pose::identity(); model.n_bodies()];
+        Some(Touching {
+            world,
+            near: Vec::new(),
+            contacts: Vec::new(),
+            active,
+            from,
+            unseen: Vec::new(),
+        })
+    }
+}
+
+/// C = −gap of a touch and its rate.
+pub(crate) fn place(touch: &Touch, poses: &[Pose], twists: &[Twist]) -> (f64, f64) {
+    let place = touch.place(&poses[touch.bodies[0]], &poses[touch.bodies[1]]);
+    let velocity = |k: usize| {
+        let body = touch.bodies[k];
+        twists[body].s_dot + twists[body].omega.cross(&(place.points[k] - poses[body].s))
+    };
+    (-place.gap, -place.normal.dot(&(velocity(0) - velocity(1))))
+}
+
+/// The name of a touch as a state keeps it.
+pub(crate) fn key(touch: &Touch) -> [u32; 4] {
+    let [a, b] = touch.key.colliders;
+    let [c, d] = touch.key.features;
+    [a, b, c, d]
+}
+
+/// Contact forces of a step, summed over its parts and impacts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ContactLog {
+    /// By key, in order.
+    keys: Vec<[u32; 4]>,
+    forces: Vec<ContactForce>,
+    /// Deepest overlap after a part of a step so far.
+    pub worst: Option<f64>,
+}
+
+impl ContactLog {
+    pub(crate) fn begin_step(&mut self) {
+        self.keys.clear();
+        self.forces.clear();
+    }
+
+    /// Adds what contacts gave in a part of the step.
+    pub(crate) fn add(&mut self, contacts: &[Contact]) {
+        for contact in contacts.iter().filter(|contact| contact.given != Vec3::zeros()) {
+            let key = contact.memory.key;
+            let gap = contact.place.gap;
+            self.worst = Some(self.worst.map_or(-gap, |worst| worst.max(-gap)).max(0.0));
+            let at = match self.keys.binary_search(&key) {
+                Ok(at) => at,
+                Err(at) => {
+                    let body = |i: usize| BodyId(u32::try_from(i).unwrap_or(u32::MAX));
+                    self.keys.insert(at, key);
+                    self.forces.insert(
+                        at,
+                        ContactForce {
+                            bodies: contact.touch.bodies.map(body),
+                            point: Vec3::zeros(),
+                            normal: Vec3::zeros(),
+                            force: Vec3::zeros(),
+                            gap: 0.0,
+                        },
+                    );
+                    at
+                }
+            };
+            let own = &mut self.forces[at];
+            (own.point, own.normal, own.gap) = (contact.point(), contact.place.normal, gap);
+            own.force += contact.given;
+        }
+    }
+
+    /// Ends a step of length `h`: impulses become mean forces.
+    pub(crate) fn end_step(&mut self, h: f64) {
+        for own in &mut self.forces {
+            own.force /= h;
+        }
+    }
+
+    pub(crate) fn forces(&self) -> &[ContactForce] {
+        &self.forces
+    }
+}
+
+impl Scratch {
+    /// After a step from `saved`: the part of it after which something first comes within the tolerance of something else, if bodies
+    /// have moved so far that features may have passed through each other unseen.
+    pub(crate) fn crossing(&mut self, method: &Method) -> Option<f64> {
+        let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return None };
+        let Touching { world, from, .. } = &mut **touching;
+        saved.write_poses(from);
+        if !world.is_fast(from, &bodies.poses) {
+            return None;
+        }
+        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
+        let (part, _) = world.first_crossing(from, &bodies.poses, 0.5 * tolerance)?;
+        (part > 0.0 && part < 1.0).then_some(part)
+    }
+
+    /// After a step from `saved`: what has gone into something else on the way, in [`Touching::unseen`], whether it was
+    /// watched or not. Velocities change within a step, so that features may meet that would not have met with those of its start.
+    pub(crate) fn find_unseen(&mut self, method: &Method) -> f64 {
+        let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
+        let Scratch { bodies, saved, touching: Some(touching), .. } = self else {
+            return tolerance;
+        };
+        let Touching { world, from, unseen, .. } = &mut **touching;
+        saved.write_poses(from);
+        world.overlaps_after(from, &bodies.poses, MARGIN * tolerance, unseen);
+        tolerance
+    }
+
+    /// Finds what touches, or will within `h`, at `state`: the rows get a block for each contact. With `all`, those that do not
+    /// touch yet have one too.
+    pub(crate) fn find_contacts(
+        &mut self,
+        model: &Model,
+        method: &Method,
+        state: &State,
+        h: f64,
+        all: bool,
+    ) {
+        if self.touching.is_none() {
+            return;
+        }
+        if self.bodies.read_state(state) {
+            self.forget_poses();
+        }
+        let Scratch { bodies, rows, touching: Some(touching), .. } = self else { return };
+        if touching.active != state.active {
+            touching.active.clone_from(&state.active);
+            touching.world.set_joints(model, &state.active);
+        }
+        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
+        let Touching { world, near, contacts, .. } = &mut **touching;
+        world.touches(&bodies.poses, &bodies.twists, h, MARGIN * tolerance, near);
+        contacts.clear();
+        for touch in near.iter() {
+            let gap = touch.gap(&bodies.poses[touch.bodies[0]], &bodies.poses[touch.bodies[1]]);
+            if all || gap <= tolerance {
+                let key = key(touch);
+                let known = state.contacts.binary_search_by_key(&key, |memory| memory.key);
+                let fresh =
+                    ContactMemory { key, impulse: [0.0; 6], slid: Vec3::zeros(), sticks: false };
+                let memory = known.map_or(fresh, |at| state.contacts[at]);
+                contacts.push(Contact::new(*touch, world.pairs()[touch.pair].values, memory));
+            }
+        }
+        rows.at_once = all;
+        if rows.set_contacts(contacts) {
+            self.direct = None;
+            self.anderson = Anderson::new(self.rows.impulse.len());
+        }
+        self.choose_path();
+    }
+}
