@@ -6,6 +6,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant as Clock;
 
+use gelenk_lagrange::Numeric;
 use gelenk_model::{
     BodyKind, Loaded, Model, Observer, RunFailure, RunReport, RunSettings, Sample, State,
 };
@@ -141,7 +142,7 @@ pub enum CompareError {
     Stopped,
 }
 
-/// Told the share of the work that is done, now and then; break to stop.
+/// Called now and then; break to stop.
 pub type Watch<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
 /// Runs a model with several engines and compares.
@@ -162,19 +163,29 @@ pub fn compare(
         orders: Vec::new(),
         agree: true,
     };
+    // Who cannot run says so before anybody runs.
+    let mut able = Vec::new();
     for engine in &options.engines {
-        let result = match engine.as_str() {
-            "impulse" => impulse(model, options, watch).map(Ok),
-            "lagrange" => lagrange_run(loaded, options, watch),
+        match engine.as_str() {
+            "impulse" => able.push(None),
+            "lagrange" => match lagrange::prepare(loaded) {
+                Ok(numeric) => able.push(Some(numeric)),
+                Err(error) => out.unable.push((engine.clone(), error.to_string())),
+            },
             _ => {
                 let engine = engine.clone();
                 return Err(CompareError::Engine(SimulateError::UnknownEngine { engine }));
             }
-        };
-        match result? {
-            Ok(run) => out.runs.push(run),
-            Err(reason) => out.unable.push((engine.clone(), reason)),
         }
+    }
+    if able.len() < 2 {
+        return Ok(out);
+    }
+    for numeric in &able {
+        out.runs.push(match numeric {
+            Some(numeric) => lagrange_run(model, numeric, options, watch)?,
+            None => impulse(model, options, watch)?,
+        });
     }
     if let [a, b, ..] = &out.runs[..] {
         for (i, time) in options.times.iter().enumerate() {
@@ -250,27 +261,24 @@ fn finish(
 }
 
 fn lagrange_run(
-    loaded: &Loaded,
+    model: &Model,
+    numeric: &Numeric,
     options: &CompareOptions,
     mut watch: Watch<'_>,
-) -> Result<Result<EngineRun, String>, CompareError> {
+) -> Result<EngineRun, CompareError> {
     let begin = Clock::now();
-    let numeric = match lagrange::prepare(loaded) {
-        Ok(numeric) => numeric,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
     let settings = RunSettings {
         engine: "lagrange".to_owned(),
         duration: options.duration,
         sample: Some(options.duration.max(1e-9)),
         at: options.times.clone(),
         accuracy: None,
-        ..loaded.model.run.clone()
+        ..model.run.clone()
     };
     let mut camera = Camera { states: Vec::new(), energies: Vec::new(), watch: &mut watch };
-    let report = lagrange::run_prepared(&loaded.model, &numeric, &settings, &mut camera);
+    let report = lagrange::run_prepared(model, numeric, &settings, &mut camera);
     let how = format!("local errors of {:.0e}", lagrange::local_tolerance(&settings));
-    finish("lagrange", how, camera, begin, report.map_err(SimulateError::Failed)).map(Ok)
+    finish("lagrange", how, camera, begin, report.map_err(SimulateError::Failed))
 }
 
 fn impulse_once(

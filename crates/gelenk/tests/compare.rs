@@ -30,17 +30,13 @@ fn compared(loaded: &Loaded, duration: f64, orders: bool) -> Comparison {
     result.unwrap_or_else(|error| panic!("{}: {error}", loaded.model.name))
 }
 
-/// Agreement over one second, unless an engine says why it cannot.
+/// Agreement over one second.
 fn agrees(name: &str) {
     let loaded = load(name);
-    let comparison = compared(&loaded, 1.0, false);
-    if comparison.runs.len() < 2 {
-        let (engine, reason) = &comparison.unable[0];
-        assert_eq!(engine, "lagrange", "{name}: {reason}");
-        assert!(!reason.is_empty());
-        eprintln!("{name}: {reason}");
-        return;
-    }
+    // The walker's drives have a corner in their second derivative, first at t = π/10 s; beyond it no method has its order.
+    let duration = if name == "walker" { 0.3 } else { 1.0 };
+    let comparison = compared(&loaded, duration, false);
+    assert_eq!(comparison.runs.len(), 2, "{name}: {:?}", comparison.unable);
     let worst = &comparison.worst;
     eprintln!(
         "{name}: {:.1e} m, {:.1e} rad, {:.1e} J; {}",
@@ -109,7 +105,9 @@ fn orders_are_those_of_the_method() {
     assert_eq!(comparison.orders.len(), 4);
     for measured in &comparison.orders {
         let p = measured.measured.unwrap_or_else(|| panic!("{measured:?}"));
-        assert!((p - f64::from(measured.order)).abs() < 0.7, "{measured:?}");
+        // High orders show at long steps, where they are still more than they will be.
+        let order = f64::from(measured.order);
+        assert!(p > order - 0.3 && (measured.order > 4 || p < order + 0.3), "{measured:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
-    /// Engine: `impulse`.
+    /// Engine: `impulse` or `lagrange`.
     pub engine: String,
     /// Simulated time, s.
     pub duration: f64,

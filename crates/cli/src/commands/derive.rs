@@ -83,6 +83,8 @@ fn describe(derivation: &Derivation, what: &[Part]) -> String {
     let mut text = derivation.text(what);
     let closed = derivation.equations.closed.as_ref();
     if let (Some(before), Some(closed)) = (derivation.operations_before, closed) {
+        // Told at the end, with the time.
+        text = text.replacen(&format!("\n{} operations\n", closed.operations), "", 1);
         let _ = writeln!(
             text,
             "\n{before} operations expanded, {} simplified; derived in {} s",

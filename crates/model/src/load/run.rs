@@ -8,7 +8,7 @@ use crate::spec::tables::{FileSpec, ModelSpec, RunSpec};
 use crate::spec::{Scalar, did_you_mean};
 
 /// Engines that `[run]` may name.
-pub const ENGINES: [&str; 1] = ["impulse"];
+pub const ENGINES: [&str; 2] = ["impulse", "lagrange"];
 /// Solvers of the impulse engine.
 pub const SOLVERS: [&str; 2] = ["direct", "iterative"];
 /// Highest order of the Taylor series of free flight.

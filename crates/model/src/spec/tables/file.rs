@@ -124,7 +124,7 @@ spec! {
 
     /// How to run the model; the command line may change each.
     pub struct RunSpec("run") {
-        /// Engine: `impulse`.
+        /// Engine: `impulse` or `lagrange`.
         engine: Option<Text>,
         /// Simulated time, s.
         duration: Option<Scalar>,
