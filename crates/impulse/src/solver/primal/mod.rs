@@ -196,7 +196,12 @@ impl Primal {
             before = deep;
             newton.begin(pattern, rows, island);
             let (own, settled) = newton.settle(pattern, rows, island, 0.5 * DEEP);
-            if std::env::var("DBG").is_ok() { eprintln!("look {look} vel {velocity} worst {worst:e} deep {deep:e} solves {own} {settled} after {:e}", newton.worst(pattern, rows, island, 1.0)); }
+            if std::env::var("DBG").is_ok() {
+                eprintln!(
+                    "look {look} vel {velocity} worst {worst:e} deep {deep:e} solves {own} {settled} after {:e}",
+                    newton.worst(pattern, rows, island, 1.0)
+                );
+            }
             solves += own;
             if !settled && newton.worst(pattern, rows, island, 1.0) >= 1.0 {
                 break;

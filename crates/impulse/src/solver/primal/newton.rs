@@ -179,7 +179,12 @@ impl Newton {
             let alpha = self.search(pattern, rows, island);
             self.go(pattern, rows, island, alpha);
             solves += 1;
-            if std::env::var("DBG").is_ok() { eprintln!("   {solves} left {left:e} alpha {alpha} slips {slips} before {:e}", best); }
+            if std::env::var("DBG").is_ok() {
+                eprintln!(
+                    "   {solves} left {left:e} alpha {alpha} slips {slips} before {:e}",
+                    best
+                );
+            }
             self.respond(pattern, rows, island);
             // With the same rows the function is a parabola, and its minimum found. The residual is of the size D e: what is left of
             // it is to be small beside e.
@@ -309,7 +314,8 @@ impl Newton {
                     x[a] = p[a] - e[a] / k;
                 }
                 let size = x[0].hypot(x[1]);
-                let (cut, part) = if size > limit { (limit / size, SLIP_PART) } else { (1.0, part) };
+                let (cut, part) =
+                    if size > limit { (limit / size, SLIP_PART) } else { (1.0, part) };
                 let far: f64 = (0..n).map(|a| (p[a] - cut * x[a]) * (p[a] - cut * x[a])).sum();
                 far.sqrt() * k / (part * allowed).max(self.floor)
             }
@@ -321,7 +327,9 @@ impl Newton {
     }
 
     fn slips(&self, pattern: &Pattern, island: &Island) -> bool {
-        pattern.blocks[island.blocks.0..island.blocks.1].iter().any(|&i| self.side[i] == Side::Slips)
+        pattern.blocks[island.blocks.0..island.blocks.1]
+            .iter()
+            .any(|&i| self.side[i] == Side::Slips)
     }
 
     fn sides_changed(&self, pattern: &Pattern, island: &Island) -> bool {
@@ -508,7 +516,15 @@ impl Newton {
 
 /// u += part Ĵᵀ p of a block.
 #[inline]
-fn push(jac: &[f64], p: &[f64], pattern: &Pattern, rows: &Rows, i: usize, part: f64, u: &mut [Six]) {
+fn push(
+    jac: &[f64],
+    p: &[f64],
+    pattern: &Pattern,
+    rows: &Rows,
+    i: usize,
+    part: f64,
+    u: &mut [Six],
+) {
     let block = &rows.blocks[i];
     let width = 6 * block.n_bodies;
     for slot in 0..block.n_bodies {
@@ -529,7 +545,15 @@ fn push(jac: &[f64], p: &[f64], pattern: &Pattern, rows: &Rows, i: usize, part: 
 
 /// e = Ĵ u of a block, or added to what is there.
 #[inline]
-fn pull(jac: &[f64], u: &[Six], pattern: &Pattern, rows: &Rows, i: usize, e: &mut [f64], add: bool) {
+fn pull(
+    jac: &[f64],
+    u: &[Six],
+    pattern: &Pattern,
+    rows: &Rows,
+    i: usize,
+    e: &mut [f64],
+    add: bool,
+) {
     let block = &rows.blocks[i];
     let width = 6 * block.n_bodies;
     for row in 0..block.n_rows {

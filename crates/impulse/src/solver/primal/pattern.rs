@@ -69,7 +69,11 @@ impl Pattern {
     pub(super) fn follow(&mut self, rows: &Rows, bodies: &Bodies) {
         let same_blocks = self.known_blocks.len() == rows.blocks.len()
             && self.known_bodies == rows.body_list
-            && self.known_blocks.iter().zip(&rows.blocks).all(|(known, b)| *known == (b.first_body, b.n_bodies));
+            && self
+                .known_blocks
+                .iter()
+                .zip(&rows.blocks)
+                .all(|(known, b)| *known == (b.first_body, b.n_bodies));
         if same_blocks {
             return;
         }
