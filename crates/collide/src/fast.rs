@@ -7,6 +7,12 @@ use crate::touch::Touch;
 use crate::world::World;
 
 impl World {
+    /// Whether one side of a touch is a half space, which has no end.
+    pub fn is_on_plane(&self, touch: &Touch) -> bool {
+        let is_plane = |k: u32| self.colliders[k as usize].solid.kind == Kind::Plane;
+        touch.key.colliders.into_iter().any(is_plane)
+    }
+
     /// Whether a collider has moved farther between two sets of poses than half the thickness of the thinnest one, so that it may have
     /// gone through something unseen.
     pub fn is_fast(&self, from: &[Pose], to: &[Pose]) -> bool {

@@ -1,6 +1,6 @@
 //! End stops: steps are cut where a coordinate arrives at one, and impacts are made there.
 
-use gelenk_collide::Touch;
+use gelenk_collide::{Touch, TouchKey};
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Model, State, Twist, Wrench};
 
@@ -40,6 +40,11 @@ const SLOWEST_BOUNCE: f64 = 0.05;
 /// go, with all contacts on the way taken as lasting ones.
 const MAX_EVENTS: u32 = 200;
 
+/// Bodies that rock from one contact to another hit ever faster and ever softer. A touch without restitution that is hit so often in
+/// a part of a step, or one with restitution so often, ends that, where all that may touch is a plane: the rest of the part is made in
+/// one go, too.
+const MOST_HITS: [u32; 2] = [3, 20];
+
 /// An end stop, or two bodies that may touch, while a step goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
@@ -75,6 +80,9 @@ pub(crate) struct Stops {
     compressing: Vec<f64>,
     /// What contacts had given before a part.
     contacts: ContactLog,
+    /// How often touches were hit in a part, and whether one was hit too often.
+    hits: Vec<(TouchKey, u32)>,
+    rocks: bool,
     /// Blocks that take part in an impact, ascending.
     touched: Vec<usize>,
 }
@@ -124,6 +132,8 @@ impl Stops {
             compressed: vec![Twist::zero(); model.n_bodies()],
             compressing: vec![0.0; model.n_rows()],
             contacts: ContactLog::default(),
+            hits: Vec::new(),
+            rocks: false,
             touched: Vec::new(),
         }
     }
@@ -178,6 +188,8 @@ impl Parts<'_> {
     ) -> Result<(), StepError> {
         let mut left = part;
         let mut events = 0;
+        scratch.stops.hits.clear();
+        scratch.stops.rocks = false;
         loop {
             self.watch_contacts(state, scratch, left, false);
             let elastic = events < MAX_EVENTS || scratch.touching.is_none();
@@ -186,7 +198,9 @@ impl Parts<'_> {
                 prepare(self.model, state, scratch);
                 scratch.set_modes(self.model, state, self.method);
             }
-            let at_once = self.method.coarse || events > 2 * MAX_EVENTS;
+            let rocks =
+                scratch.stops.rocks && scratch.touching.as_ref().is_some_and(|t| t.is_plain());
+            let at_once = self.method.coarse || events > 2 * MAX_EVENTS || rocks;
             if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
                 return self.pass_at_once(state, scratch, left, t_end, level);
             }
@@ -584,13 +598,24 @@ impl Parts<'_> {
         rows.add_contact_impulses(true);
         self.contacts.add(&rows.contacts);
         let impulse = &rows.velocity_impulse;
-        for watch in &mut stops.watches {
+        let slow = rest_speed(bodies, self.method);
+        let Stops { watches, hits, rocks, .. } = stops;
+        for watch in watches {
             let Some(block) = watch.block else { continue };
             let p = impulse[rows.blocks[block].first_row];
             if p == 0.0 {
                 continue;
             }
             watch.hit = state.t;
+            if let (Some(touch), true) = (&watch.touch, watch.now.1 > slow) {
+                let at = hits.iter().position(|(key, _)| *key == touch.key).unwrap_or(hits.len());
+                if at == hits.len() {
+                    hits.push((touch.key, 0));
+                }
+                hits[at].1 += 1;
+                let elastic = rows.contact(block).values.restitution > 0.0;
+                *rocks |= hits[at].1 >= MOST_HITS[usize::from(elastic)];
+            }
             let (before, after) = (watch.now.1, rows.rate(block, bodies));
             let (mut point, mut given) = (None, None);
             let (between, detail) = if watch.touch.is_some() {

@@ -46,6 +46,13 @@ impl Touching {
     }
 }
 
+impl Touching {
+    /// Whether all that may touch within the step is on planes, which have no end: there a touch that is listed holds wherever it is.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.near.iter().all(|touch| self.world.is_on_plane(touch))
+    }
+}
+
 /// C = −gap of a touch and its rate.
 pub(crate) fn place(touch: &Touch, poses: &[Pose], twists: &[Twist]) -> (f64, f64) {
     let place = touch.place(&poses[touch.bodies[0]], &poses[touch.bodies[1]]);

@@ -84,7 +84,8 @@ pub(super) fn correct_velocities(
 }
 
 /// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were. Where bodies touch, Newton on their velocities comes first; contacts alone are too redundant for K.
+/// those there were. Bodies that only touch go the way of Newton on their velocities, since contacts alone are too redundant for K; where joints
+/// are, that is the second try.
 pub(crate) fn settle_positions(
     model: &Model,
     method: &Method,
@@ -92,11 +93,11 @@ pub(crate) fn settle_positions(
     scratch: &mut Scratch,
 ) -> (u64, bool) {
     let (mut solves, mut settled) = (0, false);
-    if !scratch.rows.contacts.is_empty() {
-        (solves, settled) = primal::settle_positions(model, method, look, scratch);
+    if scratch.rows.model_size.rows > 0 {
+        (solves, settled) = settle_rows(model, method, look, scratch);
     }
-    if !settled && scratch.rows.model_size.rows > 0 {
-        let (own, closed) = settle_rows(model, method, look, scratch);
+    if !settled && !scratch.rows.contacts.is_empty() {
+        let (own, closed) = primal::settle_positions(model, method, look, scratch);
         (solves, settled) = (solves + own, closed);
     }
     (solves, settled)
@@ -105,11 +106,11 @@ pub(crate) fn settle_positions(
 /// The same for velocities.
 pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
     let (mut solves, mut settled) = (0, false);
-    if !scratch.rows.contacts.is_empty() {
-        (solves, settled) = primal::settle_velocities(method, scratch);
+    if scratch.rows.model_size.rows > 0 {
+        (solves, settled) = settle_row_velocities(method, scratch);
     }
-    if !settled && scratch.rows.model_size.rows > 0 {
-        let (own, closed) = settle_row_velocities(method, scratch);
+    if !settled && !scratch.rows.contacts.is_empty() {
+        let (own, closed) = primal::settle_velocities(method, scratch);
         (solves, settled) = (solves + own, closed);
     }
     (solves, settled)
