@@ -378,7 +378,6 @@ fn spinning_and_rolling_end() {
     }
 }
 
-
 /// A box at rest stands on four equal feet, and each has a quarter of its weight.
 #[test]
 fn four_corners_share_a_weight() {
