@@ -211,11 +211,11 @@ fn play(model: &Model, step: f64) -> Result<Outcome, String> {
 }
 
 /// Energy may grow by the error of the method alone: where it does, it must vanish with the step. `CONTACT_CASES`
-/// says how many cases; 300 where it does not.
+/// says how many cases; 150 where it does not.
 #[test]
 fn impacts_make_no_energy_and_keep_momentum() {
     const SMALL: f64 = 1e-6;
-    let cases = std::env::var("CONTACT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let cases = std::env::var("CONTACT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
     let first = std::env::var("CONTACT_FIRST").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let (mut hit, mut impacts, mut fine) = (0, 0, 0);
     let (mut worst_growth, mut worst_momentum) = (0.0_f64, 0.0_f64);

@@ -68,6 +68,7 @@ scenes! {
     "falling-chain": "chain let go above the floor: it falls into a heap";
     "rolling-wheel": "leaning disc that rolls in a circle";
     "bullet": "small fast ball against a thin sheet";
+    "hexapod": "six legs with eighteen servos, walking on the floor";
 }
 
 /// The scene of that name.
