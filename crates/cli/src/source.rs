@@ -132,6 +132,23 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     settings
 }
 
+/// Settings for a study of steps: the impulse engine, whatever the model's `[run]` names.
+pub(crate) fn stepping(
+    args: &SettingArgs,
+    mut settings: RunSettings,
+) -> Result<RunSettings, Failure> {
+    if args.engine.as_deref() == Some("lagrange") {
+        return Err(Failure::input(
+            "the lagrange engine chooses its steps itself: there is none to study",
+        )
+        .help("`gelenk compare` sets it beside the impulse engine"));
+    }
+    if settings.engine == "lagrange" {
+        settings.engine = "impulse".to_owned();
+    }
+    Ok(settings)
+}
+
 /// Refuses settings that no engine can run with.
 pub(crate) fn check(settings: &RunSettings) -> Result<(), Failure> {
     gelenk::check_settings(settings).map_err(|error| Failure::input(error.to_string()))

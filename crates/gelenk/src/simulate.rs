@@ -36,7 +36,7 @@ pub enum SimulateError {
     },
     /// The engine derives its equations from the whole of a loaded file.
     #[error(
-        "the {0} engine takes no step of its own choice here; `run` and `compare` have it (in code: `simulate_loaded`)"
+        "the {0} engine derives its equations from the whole file and chooses its steps itself: `run` and `compare` have it (in code: `simulate_loaded`)"
     )]
     NeedsFile(&'static str),
     /// No step was found for the accuracy asked for.

@@ -101,7 +101,7 @@ fn no_scene_is_forgotten() {
 
 #[test]
 fn orders_are_those_of_the_method() {
-    let comparison = compared(&load("spherical-double-pendulum"), 0.5, true);
+    let comparison = compared(&load("double-pendulum"), 1.0, true);
     assert_eq!(comparison.orders.len(), 4);
     for measured in &comparison.orders {
         let p = measured.measured.unwrap_or_else(|| panic!("{measured:?}"));

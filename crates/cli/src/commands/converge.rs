@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
 
 /// The model's settings with those of the command line; tight tolerances and a short end unless told.
 fn settings(args: &ConvergeArgs, model: &Model) -> Result<RunSettings, Failure> {
-    let mut settings = source::settings(&args.settings, model);
+    let mut settings = source::stepping(&args.settings, source::settings(&args.settings, model))?;
     if args.settings.duration.is_none() {
         settings.duration = settings.duration.min(USUAL_DURATION);
     }

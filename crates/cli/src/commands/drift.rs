@@ -22,7 +22,7 @@ const LINES: usize = 10;
 pub(crate) fn run(args: &DriftArgs, manner: Manner) -> Result<Answer, Failure> {
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
-    let settings = source::settings(&args.settings, model);
+    let settings = source::stepping(&args.settings, source::settings(&args.settings, model))?;
     source::check(&settings)?;
     if let Some(path) = &args.plot {
         files::check_place(path, &args.model.model)?;
