@@ -122,7 +122,7 @@ impl Contact {
     /// Whether its points stay where they are on the bodies while it holds. Round bodies roll.
     fn is_anchored(&self) -> bool {
         let fixed = |f: &Feature| matches!(f, Feature::Point(_) | Feature::Plane { .. });
-        self.touch.round == [0.0; 2] && self.touch.features.iter().all(fixed)
+        self.touch.round.iter().all(|r| *r <= 0.0) && self.touch.features.iter().all(fixed)
     }
 
     /// Rows of a part: its directions for forces and for torques.

@@ -71,7 +71,7 @@ pub(crate) struct Watch {
 pub(crate) struct Stops {
     /// End stops first, then what may touch.
     watches: Vec<Watch>,
-    n_stops: usize,
+    n_ends: usize,
     /// The state before a part, and what the joints had given until then.
     start: State,
     impulses: Vec<Wrench>,
@@ -126,7 +126,7 @@ impl Stops {
         let watch = |&block: &usize| Watch::new(Some(block), None);
         Stops {
             watches: blocks.iter().map(watch).collect(),
-            n_stops: blocks.len(),
+            n_ends: blocks.len(),
             start: model.start.clone(),
             impulses: vec![Wrench::zero(); model.joints.len()],
             compressed: vec![Twist::zero(); model.n_bodies()],
@@ -331,7 +331,7 @@ impl Parts<'_> {
     fn watch_contacts(&self, state: &State, scratch: &mut Scratch, h: f64, all: bool) {
         scratch.find_contacts(self.model, self.method, state, h, all);
         let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
-        stops.watches.truncate(stops.n_stops);
+        stops.watches.truncate(stops.n_ends);
         let mut contacts = rows.contacts.iter().peekable();
         for touch in &touching.near {
             let own = contacts.next_if(|contact| contact.touch.key == touch.key);

@@ -37,6 +37,11 @@ impl<'m> Watched<'m> {
 
     /// Goes on until `t`, and looks about every `every` seconds.
     fn go(&mut self, t: f64, every: f64, mut see: impl FnMut(&Simulation<'m>)) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small count"
+        )]
         let per_look = (every / self.step).round() as u64;
         while self.simulation.state().t < t - 0.5 * self.step {
             if let Err(error) = self.simulation.step() {

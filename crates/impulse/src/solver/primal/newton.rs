@@ -210,7 +210,8 @@ impl Newton {
             self.respond(pattern, rows, island);
             // With the same rows the function is a parabola, and its minimum found. The residual is of the size D e: what is left of
             // it is to be small beside e.
-            let settled = alpha == 1.0 && !slips && !self.sides_changed(pattern, island);
+            let settled =
+                alpha.total_cmp(&1.0).is_eq() && !slips && !self.sides_changed(pattern, island);
             fresh = settled || self.residual(pattern, rows, island) <= 0.1 / WEIGHT * first_left;
             if fresh {
                 self.take(pattern, rows, island);
@@ -298,7 +299,7 @@ impl Newton {
                 let weight = if k > 0.0 { WEIGHT / k } else { 0.0 };
                 let wanted = p[0] - weight * (e[0] + alpha * e_step[0]);
                 next[0] = wanted.clamp(rows.lower[row], rows.upper[row]);
-                if wanted == next[0] && rows.lower[row] < rows.upper[row] {
+                if wanted.total_cmp(&next[0]).is_eq() && rows.lower[row] < rows.upper[row] {
                     Side::Holds
                 } else {
                     Side::Given
@@ -496,7 +497,7 @@ impl Newton {
         };
         let (start, end) = (slope(0.0), slope(1.0));
         // φ′ is negative at 0, but for rounding, and never falls; NaN goes on to be found out.
-        if start >= 0.0 || !(end > 0.5 * start.abs()) {
+        if start >= 0.0 || end.is_nan() || end <= 0.5 * start.abs() {
             return 1.0;
         }
         let (mut low, mut at_low, mut high, mut at_high) = (0.0, start, 1.0, end);

@@ -186,7 +186,7 @@ impl Pattern {
             for (slot_a, a) in columns.clone().map(|k| self.columns[k]).enumerate() {
                 for (slot_b, b) in columns.clone().map(|k| self.columns[k]).enumerate() {
                     // A diagonal gets every pair of slots, also of a body that is there twice.
-                    if a != NOWHERE && b != NOWHERE && (a > b || a == b) {
+                    if a != NOWHERE && b != NOWHERE && a >= b {
                         let place = self.place(a, b);
                         self.pairs.push(Pair { slot_a, slot_b, place });
                     }
