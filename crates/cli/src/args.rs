@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
     Points(PointsArgs),
+    /// Read a deck of LAGR (1978); print the coefficients of its equations of motion
+    Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
     Tables(TablesArgs),
     /// Measure speed, with the error beside it
@@ -119,6 +121,7 @@ impl Command {
             Command::Compare(_) => "compare",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
+            Command::Lagr(_) => "lagr",
             Command::Tables(_) => "tables",
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
@@ -514,6 +517,26 @@ pub(crate) struct PointsArgs {
     /// Write the model to this file instead of standard output
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// `gelenk lagr`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk lagr system-2
+  gelenk lagr my-deck.txt --json
+  gelenk lagr system-2 --deck > my-deck.txt
+
+A deck holds the data of LAGR's punched cards: numbers, bits '1'B and strings in apostrophes with FORMAC expressions, separated by blanks. \
+The answer has the original's headings: coefficients of the kinetic energy G, Christoffel symbols GAM, generalized forces KU, all that are \
+not zero, first in general, then with each replacement list.")]
+pub(crate) struct LagrArgs {
+    /// Path of a deck, system-2 for the example of the paper, or - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) deck: String,
+    /// Print the deck itself, to start one of your own
+    #[arg(long = "deck")]
+    pub(crate) print_deck: bool,
 }
 
 /// `gelenk bench`

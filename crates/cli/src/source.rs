@@ -68,7 +68,7 @@ fn no_model(name: &str) -> Failure {
     }
 }
 
-fn read_standard_input(most: u64) -> Result<String, Failure> {
+pub(crate) fn read_standard_input(most: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| Failure::new(Exit::Io, format!("cannot read standard input: {error}")))?;

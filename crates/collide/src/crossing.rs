@@ -5,6 +5,7 @@ use gelenk_model::state::{Pose, Twist};
 use nalgebra::Rotation3;
 
 use crate::convex::{self, Separation, Support};
+use crate::features::Scratch;
 use crate::narrow::Meeting;
 use crate::solid::{Kind, Placed, Solid, WITNESS};
 use crate::touch::{Feature, Touch, TouchKey};
@@ -65,6 +66,8 @@ struct Approach<'a> {
     motions: [Motion; 2],
     extents: [f64; 2],
     separation: &'a dyn Fn(&Pose, &Pose, &Vec3) -> Separation,
+    /// A better one where features face each other, asked for when the two seem to be near.
+    refined: &'a dyn Fn(&Pose, &Pose, Separation) -> Separation,
 }
 
 impl Approach<'_> {
@@ -77,6 +80,9 @@ impl Approach<'_> {
         let [a, b] = poses(0.0);
         let mut now = (self.separation)(&a, &b, &(a.s - b.s));
         let near = tolerance.max(smallest);
+        if now.distance <= near {
+            now = (self.refined)(&a, &b, now);
+        }
         // NaN counts as near.
         if now.distance <= near || !now.distance.is_finite() {
             return None;
@@ -95,6 +101,9 @@ impl Approach<'_> {
             }
             let [a, b] = poses(t);
             now = (self.separation)(&a, &b, &n);
+            if now.distance <= near {
+                now = (self.refined)(&a, &b, now);
+            }
             if now.distance <= near || !now.distance.is_finite() {
                 return Some((t, now));
             }
@@ -108,6 +117,9 @@ impl Approach<'_> {
 const MOST_STEPS: usize = 10_000;
 /// Nearer than this part of the smaller radius counts as touching, whatever the tolerance.
 const SMALLEST: f64 = 1e-10;
+
+/// Part of the smaller radius within which normals are refined.
+const REFINED: f64 = 1e-2;
 
 /// The separation of two solids, their radii included.
 fn separation(solids: [&Solid; 2], a: &Pose, b: &Pose, hint: &Vec3) -> Separation {
@@ -138,6 +150,17 @@ impl World {
     /// The touches at the poses whose overlap exceeds `tolerance`, in the order of their keys. A pair that overlaps more
     /// deeply than its features tell gives one touch along its least overlap.
     pub fn overlaps(&mut self, poses: &[Pose], tolerance: f64, out: &mut Vec<Touch>) {
+        self.overlaps_where(poses, tolerance, |_, _, _| true, out);
+    }
+
+    /// The same of those pairs of colliders that `wanted` says.
+    pub(crate) fn overlaps_where(
+        &mut self,
+        poses: &[Pose],
+        tolerance: f64,
+        wanted: impl Fn(&World, u32, u32) -> bool,
+        out: &mut Vec<Touch>,
+    ) {
         out.clear();
         if self.is_empty() {
             return;
@@ -145,6 +168,9 @@ impl World {
         self.find_near(poses, 0.0, |_, _| 0.0);
         let near = std::mem::take(&mut self.near);
         for &(i, j) in &near {
+            if !wanted(self, i, j) {
+                continue;
+            }
             let Some(pair) = self.pair(i, j) else { continue };
             let solids = [i, j].map(|k| &self.colliders[k as usize].solid);
             let bodies = self.pairs[pair].bodies;
@@ -173,23 +199,57 @@ impl World {
         out.sort_unstable_by_key(|touch| touch.key);
     }
 
-    /// Lists the touches of a pair at rest whose gap is at most `reach`.
-    fn list_at(&mut self, pair: usize, poses: [&Pose; 2], reach: f64, out: &mut Vec<Touch>) {
-        let about = self.pairs[pair];
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let still = Twist::zero();
-        let meeting = Meeting {
+    /// The best separation along the normals of features that face each other, or the one found: the library's normals
+    /// on curved surfaces are not exact, and the separation along a wrong normal is too small.
+    fn refined(&self, pair: usize, poses: [&Pose; 2], found: Separation) -> Separation {
+        let about = &self.pairs[pair];
+        let solids = about.colliders.map(|k| &self.colliders[k as usize].solid);
+        let mut list = Vec::new();
+        let reach = REFINED * solids[0].radius.min(solids[1].radius);
+        self.meeting(pair, poses, [&Twist::zero(); 2], reach)
+            .list(&mut Scratch::default(), &mut list);
+        let [a, b] = [0, 1].map(|k| Placed { solid: solids[k], pose: poses[k] });
+        let mut best = found;
+        for touch in &list {
+            let normal = touch.place(poses[0], poses[1]).normal;
+            let mut next = match [solids[0].kind, solids[1].kind] {
+                [Kind::Plane, _] | [_, Kind::Plane] => continue,
+                _ => convex::along(&a, &b, normal),
+            };
+            next.distance -= a.round() + b.round();
+            if next.distance > best.distance {
+                best = next;
+            }
+        }
+        best
+    }
+
+    /// A pair for the narrow phase, at rest or nearly so.
+    fn meeting<'a>(
+        &'a self,
+        pair: usize,
+        poses: [&'a Pose; 2],
+        twists: [&'a Twist; 2],
+        reach: f64,
+    ) -> Meeting<'a> {
+        let about = &self.pairs[pair];
+        Meeting {
             solids: about.colliders.map(|k| &self.colliders[k as usize].solid),
             poses,
-            twists: [&still; 2],
+            twists,
             bodies: about.bodies,
             colliders: about.colliders,
             pair,
             h: 0.0,
             reach,
             margin: reach,
-        };
-        meeting.list(&mut scratch, out);
+        }
+    }
+
+    /// Lists the touches of a pair at rest whose gap is at most `reach`.
+    fn list_at(&mut self, pair: usize, poses: [&Pose; 2], reach: f64, out: &mut Vec<Touch>) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.meeting(pair, poses, [&Twist::zero(); 2], reach).list(&mut scratch, out);
         self.scratch = scratch;
     }
 
@@ -249,13 +309,16 @@ impl World {
         let [a, b] = self.pairs[pair].bodies.map(|k| Motion::new(&from[k], &to[k]).at(t));
         let mut list = std::mem::take(&mut self.list);
         list.clear();
-        self.list_at(pair, [&a, &b], 2.0 * tolerance.max(found.distance), &mut list);
+        let near = tolerance.max(found.distance);
+        self.list_at(pair, [&a, &b], near, &mut list);
         let nearest = list.iter().copied().min_by(|x, y| {
             (x.gap(&a, &b), x.key)
                 .partial_cmp(&(y.gap(&a, &b), y.key))
                 .unwrap_or(std::cmp::Ordering::Equal)
         });
         self.list = list;
+        // Between two features none may face the other to the last digit.
+        let nearest = nearest.filter(|touch| touch.gap(&a, &b) <= near);
         Some((t, nearest.unwrap_or_else(|| self.witness(pair, &found, [&a, &b]))))
     }
 
@@ -277,6 +340,7 @@ impl World {
                 extents: solids
                     .map(|solid| if solid.kind == Kind::Plane { 0.0 } else { solid.extent }),
                 separation: &|a, b, hint| separation(solids, a, b, hint),
+                refined: &|a, b, found| self.refined(pair, [a, b], found),
             };
             return approach.crossing(tolerance, smallest, end);
         };
@@ -327,6 +391,7 @@ impl World {
                 motions: [motions[mover], motions[s]],
                 extents: [solid.extent, 0.0],
                 separation: &|a, b, hint| from_mover(t, a, b, hint),
+                refined: &|_, _, found| found,
             };
             let end = first.map_or(end, |(t, _)| t);
             if let Some(found) = approach.crossing(tolerance, smallest, end) {

@@ -1,10 +1,11 @@
 //! The pairs of features of two solids, kind by kind.
 
-use gelenk_model::math::{Mat3, Vec3, perpendicular_frame};
+use gelenk_model::math::{Vec3, perpendicular_frame};
+use gelenk_model::state::Pose;
 
 use crate::curve::point_cone;
 use crate::mesh::NONE;
-use crate::narrow::{CROSSING, EXACTLY_FLAT, FLAT, LOOSE, Meeting, OVER};
+use crate::narrow::{CROSSING, EXACTLY_FLAT, FLAT, Found, LOOSE, Meeting, OVER};
 use crate::solid::{CONE, CORNER, EDGE, FACE, Kind, RIM, SECOND, index};
 use crate::touch::{Feature, PARALLEL, Place, Touch};
 
@@ -30,7 +31,7 @@ pub(crate) struct Scratch {
     pub(crate) places: Vec<Place>,
 }
 
-/// A box along the world's axes.
+/// A box along the axes of the world or a body.
 #[derive(Clone, Copy, Debug)]
 struct Region {
     middle: Vec3,
@@ -38,6 +39,12 @@ struct Region {
 }
 
 impl Region {
+    /// The box around it along the axes of a body.
+    fn seen_from(&self, pose: &Pose) -> Region {
+        let to_body = pose.rot.transpose();
+        Region { middle: to_body * (self.middle - pose.s), half: to_body.abs() * self.half }
+    }
+
     /// Whether the box, grown by `room`, holds a point.
     fn holds(&self, p: &Vec3, room: f64) -> bool {
         let d = p - self.middle;
@@ -49,10 +56,12 @@ impl Region {
     /// Whether the box around a line segment meets the box.
     fn meets(&self, p: &Vec3, along: &Vec3, room: f64) -> bool {
         let d = p + along * 0.5 - self.middle;
-        (0..3).all(|k| d[k].abs() <= self.half[k] + room + 0.5 * along[k].abs())
+        d.x.abs() <= self.half.x + room + 0.5 * along.x.abs()
+            && d.y.abs() <= self.half.y + room + 0.5 * along.y.abs()
+            && d.z.abs() <= self.half.z + room + 0.5 * along.z.abs()
     }
 
-    /// Whether a plane passes through the box or above it by no more than its own size.
+    /// Whether a plane passes through the box.
     fn meets_plane(&self, p: &Vec3, n: &Vec3) -> bool {
         n.dot(&(self.middle - p)).abs() <= self.half.dot(&n.abs())
     }
@@ -62,9 +71,11 @@ impl Meeting<'_> {
     /// Moves the features that lie where the boxes of the two solids, grown by the reach, overlap; false if nowhere.
     pub(crate) fn gather(&self, scratch: &mut Scratch) -> bool {
         let depth = self.depth();
+        // Corners lie on the border of their own box: rounding must not put them outside.
+        let room = self.reach + OVER * self.scale();
         let boxes = [0, 1].map(|k| {
             let middle = self.poses[k].point(&self.solids[k].middle);
-            let half = self.solids[k].half_box(&self.poses[k].rot).add_scalar(self.reach);
+            let half = self.solids[k].half_box(&self.poses[k].rot).add_scalar(room);
             [middle - half, middle + half]
         });
         let low = boxes[0][0].sup(&boxes[1][0]);
@@ -82,26 +93,27 @@ impl Meeting<'_> {
             corners.clear();
             edges.clear();
             faces.clear();
+            // In the body's frame, so that only what is near has to be moved.
+            let (region, deep) = (region.seen_from(pose), deep.seen_from(pose));
             let mut corner = |i: usize| {
                 let corner = &solid.corners[i];
-                let p = pose.point(&corner.p);
-                if region.holds(&p, corner.round) {
-                    corners.push(Moved { i: index(i), v: [p] });
+                if region.holds(&corner.p, corner.round) {
+                    corners.push(Moved { i: index(i), v: [pose.point(&corner.p)] });
                 }
             };
             let mut edge = |i: usize| {
                 let edge = &solid.edges[i];
-                let (p, e) = (pose.point(&edge.p), pose.rot * edge.e);
-                if region.meets(&p, &(e * edge.length), edge.round) {
+                if region.meets(&edge.p, &(edge.e * edge.length), edge.round) {
                     let [s, t] = edge.into.map(|into| pose.rot * into);
-                    edges.push(Moved { i: index(i), v: [p, e, s, t] });
+                    let v = [pose.point(&edge.p), pose.rot * edge.e, s, t];
+                    edges.push(Moved { i: index(i), v });
                 }
             };
             let mut face = |i: usize| {
                 let face = &solid.faces[i];
-                let (p, n) = (pose.point(&face.p), pose.rot * face.n);
-                if deep.meets_plane(&p, &n) {
-                    faces.push(Moved { i: index(i), v: [p, n] });
+                if deep.meets_plane(&face.p, &face.n) {
+                    let v = [pose.point(&face.p), pose.rot * face.n];
+                    faces.push(Moved { i: index(i), v });
                 }
             };
             let Some(surface) = &solid.surface else {
@@ -110,9 +122,7 @@ impl Meeting<'_> {
                 (0..solid.faces.len()).for_each(&mut face);
                 continue;
             };
-            let to_body: Mat3 = pose.rot.transpose();
-            let middle = to_body * (deep.middle - pose.s);
-            let half = to_body.abs() * deep.half;
+            let Region { middle, half } = deep;
             surface.tree.overlapping(&(middle - half), &(middle + half), triangles);
             for &t in triangles.iter() {
                 face(t as usize);
@@ -134,11 +144,13 @@ impl Meeting<'_> {
     }
 
     /// Corners and rims of solid `a` on the faces of the other.
-    pub(crate) fn corners_and_faces(&self, a: usize, scratch: &Scratch, out: &mut Vec<Touch>) {
+    pub(crate) fn corners_and_faces(&self, a: usize, scratch: &Scratch, out: &mut Found<'_>) {
         let b = 1 - a;
         let solid = self.solids[a];
         let depth = self.depth();
+        let angle = LOOSE + 2.0 * self.spin() * self.h;
         for Moved { i: j, v: [q, n] } in &scratch.faces[b] {
+            let n_body = self.poses[a].rot.tr_mul(n);
             for Moved { i, v: [p] } in &scratch.corners[a] {
                 let corner = &solid.corners[*i as usize];
                 let distance = n.dot(&(p - q));
@@ -146,20 +158,22 @@ impl Meeting<'_> {
                 if gap > self.reach || gap < -depth {
                     continue;
                 }
+                // The edges of the corner go away from the face; `consider` looks closer, but costs more.
+                if solid.rays_of(corner).iter().any(|ray| ray.dot(&n_body) < -2.0 * angle) {
+                    continue;
+                }
                 if distance < 0.0 && !self.way_in(a, p, distance) {
                     continue;
                 }
-                if corner.mark {
-                    let n = self.poses[a].rot.tr_mul(n);
-                    if !Self::is_flat(solid, *i as usize, &n, FLAT + self.spin() * self.h) {
-                        continue;
-                    }
+                if corner.mark
+                    && !Self::is_flat(solid, *i as usize, &n_body, FLAT + self.spin() * self.h)
+                {
+                    continue;
                 }
                 self.consider(self.touch(a, CORNER | i, FACE | j), LOOSE, out);
             }
             for (i, rim) in solid.rims.iter().enumerate() {
-                let n = self.poses[a].rot.tr_mul(n);
-                let sine = (n - rim.axis * n.dot(&rim.axis)).norm();
+                let sine = (n_body - rim.axis * n_body.dot(&rim.axis)).norm();
                 if sine > EXACTLY_FLAT {
                     self.consider(self.touch(a, RIM | index(i), FACE | j), LOOSE, out);
                 }
@@ -176,8 +190,9 @@ impl Meeting<'_> {
     }
 
     /// Edges against edges, rounded or not.
-    pub(crate) fn lines(&self, scratch: &Scratch, out: &mut Vec<Touch>) {
+    pub(crate) fn lines(&self, scratch: &Scratch, out: &mut Found<'_>) {
         let depth = self.depth();
+        let angle = CROSSING + 3.0 * self.spin() * self.h;
         for Moved { i, v: [p, u, s_a, t_a] } in &scratch.edges[0] {
             let edge = &self.solids[0].edges[*i as usize];
             for Moved { i: j, v: [q, w, s_b, t_b] } in &scratch.edges[1] {
@@ -187,13 +202,27 @@ impl Meeting<'_> {
                 if square < NEARLY_PARALLEL * NEARLY_PARALLEL {
                     continue;
                 }
-                let d = q - p;
                 let round = edge.round + other.round;
-                let distance = c.dot(&d) / square.sqrt();
-                if distance.abs() - round > self.reach
-                    || distance.abs() - round < -depth && round > 0.0
-                    || round == 0.0 && distance.abs() > depth.max(self.reach)
-                {
+                let mut side = 1.0;
+                if round == 0.0 {
+                    // By how much the normal +c or −c leaves the edges' own: m = −n on a, n on b.
+                    let [a, b, e, f] = [s_a.dot(&c), t_a.dot(&c), s_b.dot(&c), t_b.dot(&c)];
+                    let plus = (-a).max(-b).max(e).max(f);
+                    let minus = a.max(b).max(-e).max(-f);
+                    side = if plus <= minus { 1.0 } else { -1.0 };
+                    let worst = plus.min(minus);
+                    if worst > 0.0 && worst * worst > angle * angle * square {
+                        continue;
+                    }
+                }
+                let d = q - p;
+                let length = square.sqrt();
+                let mut distance = -c.dot(&d) * side / length;
+                if round > 0.0 && distance < 0.0 {
+                    // Around rounded edges the normal is that of the distance.
+                    (side, distance) = (-side, -distance);
+                }
+                if distance - round > self.reach || distance - round < -depth {
                     continue;
                 }
                 // How far the crossing may lie outside and still come in.
@@ -203,17 +232,6 @@ impl Meeting<'_> {
                 if s < -slack || s > edge.length + slack || t < -slack || t > other.length + slack {
                     continue;
                 }
-                let side = if round > 0.0 {
-                    // n·(p_a − p_b) = −side·distance must be positive.
-                    if distance > 0.0 { -1.0 } else { 1.0 }
-                } else {
-                    // By how much the normal +c or −c leaves the edges' own: m = −n on a, n on b.
-                    let [a, b] = [s_a.dot(&c), t_a.dot(&c)];
-                    let [e, f] = [s_b.dot(&c), t_b.dot(&c)];
-                    let plus = (-a).max(-b).max(e).max(f);
-                    let minus = a.max(b).max(-e).max(-f);
-                    if plus <= minus { 1.0 } else { -1.0 }
-                };
                 let mut touch = self.touch(0, EDGE | i, EDGE | j);
                 touch.side = side;
                 self.consider(touch, CROSSING, out);
@@ -222,7 +240,10 @@ impl Meeting<'_> {
     }
 
     /// Balls and the ends of capsules against corners, edges, rims and the sides of cones; corners against round sides.
-    pub(crate) fn points(&self, scratch: &Scratch, out: &mut Vec<Touch>) {
+    pub(crate) fn points(&self, scratch: &Scratch, out: &mut Found<'_>) {
+        if self.solids.iter().all(|solid| matches!(solid.kind, Kind::Polytope | Kind::Surface)) {
+            return;
+        }
         for a in 0..2 {
             let (solid, other) = (self.solids[a], self.solids[1 - a]);
             for Moved { i, v: [p] } in &scratch.corners[a] {
@@ -276,7 +297,7 @@ impl Meeting<'_> {
     }
 
     /// Rims and sides of cones against edges, rims and sides of cones.
-    pub(crate) fn curves(&self, scratch: &Scratch, out: &mut Vec<Touch>) {
+    pub(crate) fn curves(&self, scratch: &Scratch, out: &mut Found<'_>) {
         let round_ones = |k: usize| {
             let solid = self.solids[k];
             let rims = (0..solid.rims.len()).map(|i| RIM | index(i));
@@ -296,7 +317,7 @@ impl Meeting<'_> {
     }
 
     /// A pair with a rim or a cone's side: both ways in which they can come close.
-    fn curve_pair(&self, mut touch: Touch, out: &mut Vec<Touch>) {
+    fn curve_pair(&self, mut touch: Touch, out: &mut Found<'_>) {
         let circle = touch.features.iter().position(|f| matches!(f, Feature::Circle { .. }));
         let sharp = touch.round.iter().all(|r| *r == 0.0);
         let Some(k) = circle else {

@@ -38,6 +38,19 @@ pub(crate) struct Meeting<'a> {
     pub(crate) margin: f64,
 }
 
+/// Touches of a pair and where they are.
+pub(crate) struct Found<'a> {
+    touches: &'a mut Vec<Touch>,
+    places: &'a mut Vec<Place>,
+}
+
+impl Found<'_> {
+    fn push(&mut self, touch: Touch, place: Place) {
+        self.touches.push(touch);
+        self.places.push(place);
+    }
+}
+
 impl Meeting<'_> {
     /// Lists the touches of the pair.
     pub(crate) fn list(&self, scratch: &mut Scratch, out: &mut Vec<Touch>) {
@@ -47,12 +60,16 @@ impl Meeting<'_> {
             [Kind::Plane, _] => self.on_plane(1, out),
             _ => {
                 if self.gather(scratch) {
-                    self.corners_and_faces(0, scratch, out);
-                    self.corners_and_faces(1, scratch, out);
-                    self.lines(scratch, out);
-                    self.points(scratch, out);
-                    self.curves(scratch, out);
-                    self.thin_out(first, scratch, out);
+                    let mut places = std::mem::take(&mut scratch.places);
+                    places.clear();
+                    let mut found = Found { touches: out, places: &mut places };
+                    self.corners_and_faces(0, scratch, &mut found);
+                    self.corners_and_faces(1, scratch, &mut found);
+                    self.lines(scratch, &mut found);
+                    self.points(scratch, &mut found);
+                    self.curves(scratch, &mut found);
+                    self.thin_out(first, &mut places, out);
+                    scratch.places = places;
                 }
             }
         }
@@ -138,7 +155,7 @@ impl Meeting<'_> {
     }
 
     /// Lists a touch if its features would meet within their reach: now, or where the gap closes.
-    pub(crate) fn consider(&self, touch: Touch, angle: f64, out: &mut Vec<Touch>) {
+    pub(crate) fn consider(&self, touch: Touch, angle: f64, out: &mut Found<'_>) {
         let place = touch.place(self.poses[0], self.poses[1]);
         if place.gap > self.reach || place.gap < -self.depth() {
             return;
@@ -154,10 +171,11 @@ impl Meeting<'_> {
             beyond.0 <= over + more && (0..2).all(|k| beyond.1[k] <= angles[k] + turn)
         };
         if place.gap <= self.margin && within(self.beyond(&touch, &place, self.poses), 0.0, 0.0) {
-            out.push(touch);
+            out.push(touch, place);
             return;
         }
         // Where it closes, by Newton's method on the motion at constant velocity.
+        let now = place;
         let (mut t, mut place, mut poses) = (0.0, place, [*self.poses[0], *self.poses[1]]);
         for _ in 0..3 {
             let rate = self.rate(&place, &poses);
@@ -171,7 +189,7 @@ impl Meeting<'_> {
         let there = self.beyond(&touch, &place, [&poses[0], &poses[1]]);
         let turned = (spin * t) * (spin * t) * self.scale();
         if place.gap <= self.margin + turned && within(there, turned, spin * t) {
-            out.push(touch);
+            out.push(touch, now);
         }
     }
 
@@ -185,13 +203,10 @@ impl Meeting<'_> {
 
     /// Keeps one of several touches at the same place, and of overlapping ones only those with the normal of the least
     /// overlap: the others were not the way in.
-    fn thin_out(&self, first: usize, scratch: &mut Scratch, out: &mut Vec<Touch>) {
-        if out.len() - first < 2 {
+    fn thin_out(&self, first: usize, places: &mut [Place], out: &mut Vec<Touch>) {
+        if places.len() < 2 {
             return;
         }
-        let places = &mut scratch.places;
-        places.clear();
-        places.extend(out[first..].iter().map(|t| t.place(self.poses[0], self.poses[1])));
         // The best separation among those whose normals are right: convex solids are not nearer than that.
         let mut least: Option<Place> = None;
         if places.iter().any(|place| place.gap < -OVER * self.scale()) {

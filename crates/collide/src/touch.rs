@@ -186,10 +186,12 @@ pub(crate) fn place(a: &Feature, b: &Feature, round: [f64; 2], side: f64, near: 
         }
         (Circle { centre, axis, radius }, Plane { point, normal }) => {
             let across = normal - axis * normal.dot(&axis);
+            // Twice, since what rounding leaves along the axis counts when the circle lies nearly flat.
+            let across = across - axis * across.dot(&axis);
             let length = across.norm();
             let down = if length > 0.0 { across / -length } else { perpendicular_frame(&axis).0 };
             let p = centre + down * radius;
-            let distance = normal.dot(&(p - point));
+            let distance = normal.dot(&(centre - point)) - radius * length;
             around(p, p - normal * distance, normal, distance, round)
         }
         // These lie on a plane by other features (end points, rims) and are never listed; one of their points stands for

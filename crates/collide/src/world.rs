@@ -192,7 +192,9 @@ impl World {
             return;
         }
         self.find_near(poses, margin, |world, collider| world.way(collider, twists, h));
-        let near = std::mem::take(&mut self.near);
+        let mut near = std::mem::take(&mut self.near);
+        // Keys begin with the colliders: sorting the pairs first leaves little to sort.
+        near.sort_unstable();
         let mut scratch = std::mem::take(&mut self.scratch);
         for &(i, j) in &near {
             let Some(pair) = self.pair(i, j) else { continue };
@@ -210,11 +212,12 @@ impl World {
                 reach,
                 margin,
             };
+            let first = out.len();
             meeting.list(&mut scratch, out);
+            out[first..].sort_unstable_by_key(|touch| touch.key);
         }
         self.scratch = scratch;
         self.near = near;
-        out.sort_unstable_by_key(|touch| touch.key);
     }
 
     /// Fills `near` with the pairs of colliders whose boxes, grown by `margin` and what `way` tells, overlap.

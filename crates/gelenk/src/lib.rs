@@ -41,8 +41,10 @@ pub mod thin;
 pub mod worlds;
 
 pub use certificate::Certificate;
+pub use gelenk_expr as expr;
 pub use gelenk_expr::nearest;
 pub use gelenk_impulse::control;
+pub use gelenk_lagrange::deck;
 pub use gelenk_model as model;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};

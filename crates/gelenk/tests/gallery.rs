@@ -26,6 +26,7 @@ fn the_gallery_is_recorded_verified_exported_and_drawn() {
         let name = scene.name;
         let overrides = match name {
             "chain-100" => vec![("n".to_owned(), "10".to_owned())],
+            "pyramid" => vec![("n".to_owned(), "4".to_owned())],
             _ => Vec::new(),
         };
         let options = LoadOptions { overrides: overrides.clone(), ..LoadOptions::default() };

@@ -143,6 +143,7 @@ impl Rows {
             return;
         }
         let slow = rest_speed(bodies, method);
+        let floor = bodies.position_floor();
         self.spent.fill(0.0);
         for i in 0..self.blocks.len() {
             if self.mode[i] == Mode::Off {
@@ -155,7 +156,7 @@ impl Rows {
                 Bound::Contact if self.at_once => Mode::OneSided,
                 Bound::Stop | Bound::Contact => {
                     let (c, rate) = self.stop_place(i, model, bodies, state);
-                    let tolerance = self.bound_tolerance(i, bodies, method);
+                    let tolerance = self.bound_tolerance(i, floor, method);
                     let rests = c >= -tolerance && rate >= -slow;
                     if c > tolerance || rests { Mode::OneSided } else { Mode::Open }
                 }
@@ -350,10 +351,10 @@ impl Rows {
     }
 
     /// How far a stop may be passed, rad or m.
-    pub(crate) fn bound_tolerance(&self, i: usize, bodies: &Bodies, method: &Method) -> f64 {
-        let extent = bodies.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max);
-        let tolerance = self.blocks[i].tolerance.unwrap_or(method.tolerance);
-        tolerance.max(16.0 * f64::EPSILON * extent)
+    ///
+    /// `floor` is that of the positions, [`Bodies::position_floor`].
+    pub(crate) fn bound_tolerance(&self, i: usize, floor: f64, method: &Method) -> f64 {
+        self.blocks[i].tolerance.unwrap_or(method.tolerance).max(2.0 * floor)
     }
 
     /// Adds the friction impulses of an instant to what the step has spent; returns what they took of the energy, J:

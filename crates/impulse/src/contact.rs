@@ -105,7 +105,7 @@ impl Contact {
             Part::Normal => f64::INFINITY,
             Part::Slide if self.memory.sticks => values.static_friction,
             Part::Slide => values.friction,
-            Part::Spin => 0.0,
+            Part::Spin => values.torsional_friction,
             Part::Roll => values.rolling_friction,
         }
     }
@@ -114,7 +114,7 @@ impl Contact {
         match part {
             Part::Normal => true,
             Part::Slide => self.values.friction.max(self.values.static_friction) > 0.0,
-            Part::Spin => false,
+            Part::Spin => self.values.torsional_friction > 0.0,
             Part::Roll => self.values.rolling_friction > 0.0,
         }
     }
@@ -122,7 +122,7 @@ impl Contact {
     /// Whether its points stay where they are on the bodies while it holds. Round bodies roll.
     fn is_anchored(&self) -> bool {
         let fixed = |f: &Feature| matches!(f, Feature::Point(_) | Feature::Plane { .. });
-        self.touch.round == [0.0; 2] && self.touch.features.iter().all(fixed)
+        self.touch.round.iter().all(|r| *r <= 0.0) && self.touch.features.iter().all(fixed)
     }
 
     /// Rows of a part: its directions for forces and for torques.
@@ -164,15 +164,18 @@ impl Rows {
             && contacts.iter().zip(&self.contacts).all(|(a, b)| same(a, b));
         if kept {
             for (own, new) in self.contacts.iter_mut().zip(contacts) {
-                *own = Contact { first_block: own.first_block, ..*new };
+                // What touches where it did needs no new rows.
+                self.ready &= own.touch == new.touch;
+                let Contact { first_block, place, tangents, .. } = *own;
+                *own = Contact { first_block, place, tangents, ..*new };
             }
         } else {
+            self.ready = false;
             self.contacts.clear();
             self.contacts.extend_from_slice(contacts);
             self.lay_out_contacts();
         }
         self.any_bounded = self.model_size.bounded || !self.contacts.is_empty();
-        self.ready = false;
         !kept
     }
 
@@ -393,6 +396,14 @@ impl Rows {
         contact.coefficient(part) * p.abs()
     }
 
+    /// The row of the normal that goes with friction block `i`, and the largest ratio of their impulses.
+    #[inline]
+    pub(crate) fn disk_ratio(&self, i: usize) -> (usize, f64) {
+        let (index, part) = self.roles[i - self.model_size.blocks];
+        let contact = &self.contacts[index];
+        (self.blocks[contact.first_block].first_row, contact.coefficient(part))
+    }
+
     /// Largest eigenvalue of K of block `i` of a contact.
     pub(crate) fn stiffness(&self, i: usize) -> f64 {
         self.stiffest[i - self.model_size.blocks]
@@ -522,14 +533,28 @@ impl Rows {
         }
     }
 
-    /// Keeps the impulses found as `1/part` of those of a whole step.
-    pub(crate) fn note_contact_impulses(&mut self, corrected: bool, part: f64) {
-        let found = if corrected { &self.velocity_impulse } else { &self.impulse };
+    /// Keeps the impulses found as `1/part` of those of a whole step: the mean of both ends of a stage. Their sum is what the force
+    /// gave; how positions and velocities within tolerance share it changes from step to step, and what rests would never
+    /// need nothing.
+    ///
+    /// Of bodies slower than `slow` half of the change is kept. Velocities within tolerance are left until they have added up, and what then
+    /// takes all of them away at once is more than the force was wrong by.
+    pub(crate) fn note_contact_impulses(&mut self, part: f64, bodies: &Bodies, slow: f64) {
+        let rests = |body: usize| {
+            let twist = &bodies.twists[body];
+            twist.s_dot.amax().max(twist.omega.amax()) <= slow
+        };
         for (k, &(index, kind)) in self.roles.iter().enumerate() {
             let block = &self.blocks[self.model_size.blocks + k];
-            let memory = &mut self.contacts[index].memory;
+            let contact = &mut self.contacts[index];
+            let kept = if contact.touch.bodies.into_iter().all(rests) { 0.5 } else { 0.0 };
+            let memory = &mut contact.memory;
             for row in 0..block.n_rows {
-                memory.impulse[kind.first_impulse() + row] = found[block.first_row + row] / part;
+                let k = block.first_row + row;
+                let mean = 0.5 * (self.impulse[k] + self.velocity_impulse[k]);
+                let before = &mut memory.impulse[kind.first_impulse() + row];
+                let kept = if *before == 0.0 { 0.0 } else { kept };
+                *before = kept * *before + (1.0 - kept) * mean / part;
             }
         }
     }

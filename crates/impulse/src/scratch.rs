@@ -11,7 +11,7 @@ use crate::balls::Balls;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor, Sharing, eliminate, neighbours};
+use crate::solver::{Anderson, Factor, Primal, Sharing, eliminate, neighbours};
 use crate::stops::Stops;
 use crate::touching::Touching;
 
@@ -34,6 +34,8 @@ pub struct Scratch {
     pub(crate) sweeps: bool,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
+    /// Memory of the solver for bodies that touch; made when it first solves.
+    pub primal: Option<Box<Primal>>,
     /// Memory to share loads between redundant rows; made when there first are any.
     pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -75,6 +77,7 @@ impl Scratch {
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
+            primal: None,
             sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
@@ -122,6 +125,9 @@ impl Scratch {
             self.rows.prepare(model, &self.bodies, t, coordinates, &mut self.work);
             if let Some(factor) = &mut self.direct {
                 factor.ready = false;
+            }
+            if let Some(primal) = &mut self.primal {
+                primal.ready = false;
             }
         }
     }

@@ -148,7 +148,9 @@ impl Stage {
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         if correct {
-            scratch.rows.note_contact_impulses(true, 0.5 * h / self.h_whole);
+            let Scratch { rows, bodies, .. } = scratch;
+            let slow = method.tolerance / h.abs();
+            rows.note_contact_impulses(0.5 * h / self.h_whole, bodies, slow);
         }
         Ok(())
     }
@@ -375,7 +377,8 @@ fn end_kick(
         }
         return Ok(());
     }
-    // The start of the repetition: velocities corrected without a kick.
+    // The start of the repetition: velocities corrected after a kick by the loads of the start of the stage.
+    kick(&mut scratch.bodies, &scratch.loads, 0.5 * h);
     report.velocity_corrections +=
         solver.correct_velocities(model, method, &At::of(state), scratch)?;
     scratch.rounds.reset();

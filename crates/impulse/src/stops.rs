@@ -1,6 +1,6 @@
 //! End stops: steps are cut where a coordinate arrives at one, and impacts are made there.
 
-use gelenk_collide::Touch;
+use gelenk_collide::{Touch, TouchKey};
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Model, State, Twist, Wrench};
 
@@ -40,6 +40,11 @@ const SLOWEST_BOUNCE: f64 = 0.05;
 /// go, with all contacts on the way taken as lasting ones.
 const MAX_EVENTS: u32 = 200;
 
+/// Bodies that rock from one contact to another hit ever faster and ever softer. A touch without restitution that is hit so often in
+/// a part of a step, or one with restitution so often, ends that, where all that may touch is a plane: the rest of the part is made in
+/// one go, too.
+const MOST_HITS: [u32; 2] = [3, 20];
+
 /// An end stop, or two bodies that may touch, while a step goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
@@ -66,7 +71,7 @@ pub(crate) struct Watch {
 pub(crate) struct Stops {
     /// End stops first, then what may touch.
     watches: Vec<Watch>,
-    n_stops: usize,
+    n_ends: usize,
     /// The state before a part, and what the joints had given until then.
     start: State,
     impulses: Vec<Wrench>,
@@ -75,6 +80,11 @@ pub(crate) struct Stops {
     compressing: Vec<f64>,
     /// What contacts had given before a part.
     contacts: ContactLog,
+    /// How often touches were hit in a part, and whether one was hit too often.
+    hits: Vec<(TouchKey, u32)>,
+    rocks: bool,
+    /// Blocks that take part in an impact, ascending.
+    touched: Vec<usize>,
 }
 
 impl Watch {
@@ -116,12 +126,15 @@ impl Stops {
         let watch = |&block: &usize| Watch::new(Some(block), None);
         Stops {
             watches: blocks.iter().map(watch).collect(),
-            n_stops: blocks.len(),
+            n_ends: blocks.len(),
             start: model.start.clone(),
             impulses: vec![Wrench::zero(); model.joints.len()],
             compressed: vec![Twist::zero(); model.n_bodies()],
             compressing: vec![0.0; model.n_rows()],
             contacts: ContactLog::default(),
+            hits: Vec::new(),
+            rocks: false,
+            touched: Vec::new(),
         }
     }
 
@@ -175,6 +188,8 @@ impl Parts<'_> {
     ) -> Result<(), StepError> {
         let mut left = part;
         let mut events = 0;
+        scratch.stops.hits.clear();
+        scratch.stops.rocks = false;
         loop {
             self.watch_contacts(state, scratch, left, false);
             let elastic = events < MAX_EVENTS || scratch.touching.is_none();
@@ -183,7 +198,9 @@ impl Parts<'_> {
                 prepare(self.model, state, scratch);
                 scratch.set_modes(self.model, state, self.method);
             }
-            let at_once = self.method.coarse || events > 2 * MAX_EVENTS;
+            let rocks =
+                scratch.stops.rocks && scratch.touching.as_ref().is_some_and(|t| t.is_plain());
+            let at_once = self.method.coarse || events > 2 * MAX_EVENTS || rocks;
             if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
                 return self.pass_at_once(state, scratch, left, t_end, level);
             }
@@ -273,7 +290,7 @@ impl Parts<'_> {
             watch.lo = watch.now;
             watch.start = watch.lo.0;
         }
-        let report = self.make(state, scratch, left, t_end, level)?;
+        let mut report = self.make(state, scratch, left, t_end, level)?;
         let mut passed = self.look(state, scratch, true);
         let mut late = left;
         if !passed && let Some(top) = turning_point(scratch, left) {
@@ -285,10 +302,9 @@ impl Parts<'_> {
             passed = self.look(state, scratch, true);
             if !passed {
                 state.clone_from(&scratch.saved);
-                let report = self.make(state, scratch, left, t_end, level)?;
+                report = self.make(state, scratch, left, t_end, level)?;
                 self.look(state, scratch, true);
-                self.accept(&report, state, scratch, left, level)?;
-                return Ok(true);
+                late = left;
             }
         }
         if !passed && let Some(part) = scratch.crossing(self.method) {
@@ -301,7 +317,7 @@ impl Parts<'_> {
             self.accept(&report, state, scratch, part, level)?;
             return Ok(false);
         }
-        if !passed {
+        if !passed && !self.watch_unseen(scratch, left) {
             self.accept(&report, state, scratch, left, level)?;
             return Ok(true);
         }
@@ -315,7 +331,7 @@ impl Parts<'_> {
     fn watch_contacts(&self, state: &State, scratch: &mut Scratch, h: f64, all: bool) {
         scratch.find_contacts(self.model, self.method, state, h, all);
         let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
-        stops.watches.truncate(stops.n_stops);
+        stops.watches.truncate(stops.n_ends);
         let mut contacts = rows.contacts.iter().peekable();
         for touch in &touching.near {
             let own = contacts.next_if(|contact| contact.touch.key == touch.key);
@@ -330,13 +346,14 @@ impl Parts<'_> {
             scratch.forget_poses();
         }
         let Scratch { rows, bodies, stops, .. } = scratch;
-        let tolerance = self.method.tolerance.max(2.0 * bodies.position_floor());
+        let floor = bodies.position_floor();
+        let tolerance = self.method.tolerance.max(2.0 * floor);
         for watch in &mut stops.watches {
             if let Some(touch) = &watch.touch {
                 watch.tolerance = tolerance;
                 watch.now = place(touch, &bodies.poses, &bodies.twists);
             } else if let Some(block) = watch.block {
-                watch.tolerance = rows.bound_tolerance(block, bodies, self.method);
+                watch.tolerance = rows.bound_tolerance(block, floor, self.method);
                 watch.now = rows.stop_place(block, self.model, bodies, state);
             }
         }
@@ -367,6 +384,41 @@ impl Parts<'_> {
             }
         }
         passed
+    }
+
+    /// After a step of length `h` in which nothing watched was passed: watches what has gone into something else all the same, if it
+    /// was clearly open when the step began; true if there is something.
+    fn watch_unseen(&self, scratch: &mut Scratch, h: f64) -> bool {
+        let tolerance = scratch.find_unseen(self.method);
+        let Scratch { stops, bodies, rows, touching: Some(touching), .. } = scratch else {
+            return false;
+        };
+        let mut found = false;
+        for touch in &touching.unseen {
+            let [a, b] = touch.bodies;
+            let before = -touch.gap(&touching.from[a], &touching.from[b]);
+            if before >= -tolerance {
+                continue;
+            }
+            let known = stops
+                .watches
+                .iter()
+                .position(|watch| watch.touch.as_ref().is_some_and(|own| own.key == touch.key));
+            let at = known.unwrap_or_else(|| {
+                stops.watches.push(Watch::new(None, Some(*touch)));
+                stops.watches.len() - 1
+            });
+            let watch = &mut stops.watches[at];
+            if watch.block.is_some_and(|block| rows.mode[block] != Mode::Open) {
+                continue;
+            }
+            let after = -touch.gap(&bodies.poses[a], &bodies.poses[b]);
+            let rate = (after - before) / h;
+            (watch.tolerance, watch.start, watch.open) = (tolerance, before, true);
+            (watch.lo, watch.now) = ((before, rate), (after, rate));
+            found |= watch.passed(watch.now);
+        }
+        found
     }
 
     /// Steps to the moment when the first stop is touched, between 0 and `late`, where one has been passed.
@@ -455,9 +507,11 @@ impl Parts<'_> {
                     && rows.contact(block).values.restitution > 0.0;
                 watch.open = !there || waits;
             }
-            let Stops { watches, .. } = stops;
-            let touched = |i: usize| watches.iter().any(|w| w.block == Some(i) && !w.open);
-            rows.set_instant_bounds(touched);
+            let Stops { watches, touched, .. } = &mut *stops;
+            touched.clear();
+            touched.extend(watches.iter().filter(|w| !w.open).filter_map(|w| w.block));
+            touched.sort_unstable();
+            rows.set_instant_bounds(|i| touched.binary_search(&i).is_ok());
             rows.velocity_impulse.fill(0.0);
             solver
                 .correct_velocities(self.model, self.method, &At::of(state), scratch)
@@ -544,13 +598,24 @@ impl Parts<'_> {
         rows.add_contact_impulses(true);
         self.contacts.add(&rows.contacts);
         let impulse = &rows.velocity_impulse;
-        for watch in &mut stops.watches {
+        let slow = rest_speed(bodies, self.method);
+        let Stops { watches, hits, rocks, .. } = stops;
+        for watch in watches {
             let Some(block) = watch.block else { continue };
             let p = impulse[rows.blocks[block].first_row];
             if p == 0.0 {
                 continue;
             }
             watch.hit = state.t;
+            if let (Some(touch), true) = (&watch.touch, watch.now.1 > slow) {
+                let at = hits.iter().position(|(key, _)| *key == touch.key).unwrap_or(hits.len());
+                if at == hits.len() {
+                    hits.push((touch.key, 0));
+                }
+                hits[at].1 += 1;
+                let elastic = rows.contact(block).values.restitution > 0.0;
+                *rocks |= hits[at].1 >= MOST_HITS[usize::from(elastic)];
+            }
             let (before, after) = (watch.now.1, rows.rate(block, bodies));
             let (mut point, mut given) = (None, None);
             let (between, detail) = if watch.touch.is_some() {

@@ -24,7 +24,9 @@ pub(crate) struct Touching {
     /// The joints there were when the world was told.
     active: Vec<bool>,
     /// Poses before a step.
-    from: Vec<Pose>,
+    pub from: Vec<Pose>,
+    /// What has gone into something else within the step.
+    pub unseen: Vec<Touch>,
 }
 
 impl Touching {
@@ -33,7 +35,21 @@ impl Touching {
         let world = World::new(model).ok().filter(|world| !world.is_empty())?;
         let active = vec![true; model.joints.len()];
         let from = vec![Pose::identity(); model.n_bodies()];
-        Some(Touching { world, near: Vec::new(), contacts: Vec::new(), active, from })
+        Some(Touching {
+            world,
+            near: Vec::new(),
+            contacts: Vec::new(),
+            active,
+            from,
+            unseen: Vec::new(),
+        })
+    }
+}
+
+impl Touching {
+    /// Whether all that may touch within the step is on planes, which have no end: there a touch that is listed holds wherever it is.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.near.iter().all(|touch| self.world.is_on_plane(touch))
     }
 }
 
@@ -125,6 +141,19 @@ impl Scratch {
         let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
         let (part, _) = world.first_crossing(from, &bodies.poses, 0.5 * tolerance)?;
         (part > 0.0 && part < 1.0).then_some(part)
+    }
+
+    /// After a step from `saved`: what has gone into something else on the way, in [`Touching::unseen`], whether it was
+    /// watched or not. Velocities change within a step, so that features may meet that would not have met with those of its start.
+    pub(crate) fn find_unseen(&mut self, method: &Method) -> f64 {
+        let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
+        let Scratch { bodies, saved, touching: Some(touching), .. } = self else {
+            return tolerance;
+        };
+        let Touching { world, from, unseen, .. } = &mut **touching;
+        saved.write_poses(from);
+        world.overlaps_after(from, &bodies.poses, MARGIN * tolerance, unseen);
+        tolerance
     }
 
     /// Finds what touches, or will within `h`, at `state`: the rows get a block for each contact. With `all`, those that do not

@@ -352,3 +352,79 @@ shape = { cylinder = { radius = 0.2, length = 0.1 } }
         assert!((simulation.state().s[2].z - 0.2).abs() < 1e-9);
     }
 }
+
+/// A ball that spins about the vertical is stopped by torsional resistance, ω̇ = −r_s m g/J, and one that rolls by rolling
+/// resistance: its moment r_r m g decelerates with 5/7 r_r g/r.
+#[test]
+fn spinning_and_rolling_end() {
+    let spin = ball([0.0, 0.0, 0.1], [0.0; 3]) + "angular_velocity = [0, 0, 5]\n";
+    let model = on_floor(down(), "friction = 0.5\ntorsional_friction = 0.002", &spin);
+    for settings in both_solvers(0.001, 1e-10) {
+        let (simulation, _) = run(&model, &settings, 0.5);
+        let inertia = 0.4 * 2.0 * 0.01;
+        let rate = 5.0 - 0.5 * 0.002 * 2.0 * G / inertia;
+        let omega = simulation.state().omega[2].z;
+        assert!((omega - rate).abs() < 1e-7, "{omega} {rate}");
+    }
+    let roll = ball([0.0, 0.0, 0.1], [1.0, 0.0, 0.0]) + "angular_velocity = [0, 10, 0]\n";
+    let model = on_floor(down(), "friction = 0.5\nrolling_friction = 0.001", &roll);
+    for settings in both_solvers(0.001, 1e-10) {
+        let (simulation, _) = run(&model, &settings, 1.0);
+        let speed = 1.0 - 5.0 / 7.0 * 0.001 * G / 0.1;
+        let v = simulation.state().s_dot[2].x;
+        assert!((v - speed).abs() < 1e-6, "{v} {speed}");
+        let (simulation, _) = run(&model, &settings, 20.0);
+        assert!(simulation.state().s_dot[2].norm() < 1e-8);
+    }
+}
+
+/// A box at rest stands on four equal feet, and each has a quarter of its weight.
+#[test]
+fn four_corners_share_a_weight() {
+    let model = on_floor(down(), "friction = 0.5", &cuboid("box", [0.0, 0.0, 0.1], [0.0; 3]));
+    let direct = RunSettings { solver: "direct".to_owned(), ..settings(0.01, 1e-8) };
+    let (simulation, _) = run(&model, &direct, 1.0);
+    let contacts = &simulation.state().contacts;
+    assert_eq!(contacts.len(), 4);
+    for contact in contacts {
+        let force = -contact.impulse[0] / direct.step;
+        assert!((force - 2.0 * G / 4.0).abs() < 1e-6, "{force}");
+    }
+}
+
+/// Boxes joined by hinges fall on the floor and slide: joints stay closed, nothing sinks, and all comes to rest.
+#[test]
+fn a_hinged_chain_of_boxes_falls() {
+    let mut bodies = String::new();
+    for i in 0..4 {
+        let x = 0.5 * f64::from(i);
+        bodies += &cuboid(&format!("box{i}"), [x, 0.0, 0.3], [1.0, 0.0, 0.0]);
+    }
+    for i in 0..3 {
+        let (x, z) = (0.25 + 0.5 * f64::from(i), 0.3);
+        bodies += &format!(
+            r#"
+[[joint]]
+name = "hinge{i}"
+type = "hinge"
+between = ["box{i}", "box{}"]
+point = [{x:?}, 0, {z:?}]
+axis = [0, 1, 0]
+"#,
+            i + 1
+        );
+    }
+    let model = on_floor(down(), "friction = 0.5", &bodies);
+    // Sweeps alone take minutes here.
+    for settings in both_solvers(0.005, 1e-8).into_iter().filter(|s| s.solver == "direct") {
+        let (simulation, _) = run(&model, &settings, 3.0);
+        let state = simulation.state();
+        let gap = simulation.worst_gaps().iter().copied().fold(0.0, f64::max);
+        assert!(gap <= 1e-8, "{}: {gap:e}", settings.solver);
+        for i in 0..4 {
+            let (z, speed) = (state.s[2 + i].z, state.s_dot[2 + i].norm());
+            assert!((z - 0.1).abs() < 1e-6, "{}: box {i} at {z}", settings.solver);
+            assert!(speed < 1e-6, "{}: box {i} at {speed} m/s", settings.solver);
+        }
+    }
+}

@@ -1,9 +1,5 @@
 //! Derives a model of the gallery or a file and prints its equations: `cargo run --example derive -- double-pendulum`.
 
-<<<<<<< HEAD
-=======
-use gelenk_lagrange::write::{Style, write};
->>>>>>> main
 use gelenk_lagrange::{Options, from_model};
 use gelenk_model::{LoadOptions, load_path, load_text};
 
@@ -21,7 +17,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begin = std::time::Instant::now();
     let system = from_model(&loaded)?;
     let equations = system.derive(&Options::default())?;
-<<<<<<< HEAD
     let time = begin.elapsed();
     match format.as_str() {
         "latex" => println!("{}", equations.latex(true)),
@@ -33,40 +28,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         _ => println!("{}", equations.text()),
     }
-=======
-    println!("{:.3} ms, {:.3} ms", seated.as_secs_f64() * 1e3, begin.elapsed().as_secs_f64() * 1e3);
-    let Some(closed) = &equations.closed else {
-        println!("{}", equations.too_large.map_or_else(String::new, |e| e.to_string()));
-        return Ok(());
-    };
-    let text = |e| write(equations.pool(), e, Style::Text);
-    if closed.operations < 3000 {
-        for (i, row) in closed.g.iter().enumerate() {
-            for (j, e) in row.iter().enumerate().skip(i) {
-                if text(*e) != "0" {
-                    println!("g_{i}{j} = {}", text(*e));
-                }
-            }
-        }
-        for (r, m) in closed.gamma.iter().enumerate() {
-            for (i, row) in m.iter().enumerate() {
-                for (j, e) in row.iter().enumerate().skip(i) {
-                    if text(*e) != "0" {
-                        println!("G_{}{i}{j} = {}", r + 1, text(*e));
-                    }
-                }
-            }
-        }
-        for (i, e) in closed.q.iter().enumerate() {
-            println!("Q_{} = {}", i + 1, text(*e));
-        }
-        for (n, c) in &closed.closures {
-            println!("0 = {}   ({n})", text(*c));
-        }
-        println!("U = {}", text(closed.potential));
-        println!("D = {}", text(closed.dissipation));
-    }
-    println!("{} operations", closed.operations);
->>>>>>> main
     Ok(())
 }

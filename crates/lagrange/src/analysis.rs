@@ -405,7 +405,7 @@ fn solve(
     let size = mass.amax();
     let lu = mass.clone().full_piv_lu();
     let pivot = lu.u().diagonal().iter().fold(f64::INFINITY, |a: f64, b| a.min(b.abs()));
-    if !(pivot > 1e-14 * size) {
+    if pivot.is_nan() || pivot <= 1e-14 * size {
         return None;
     }
     let free = lu.solve(right)?;

@@ -25,7 +25,7 @@ pub struct Options {
     pub limits: Limits,
     /// Products with more terms than this end the derivation of the closed form.
     pub products: usize,
-    /// The closed form's elements may have this many terms together.
+    /// The metric may have this many terms together, the Christoffel symbols 40 times as many.
     pub terms: usize,
     /// Name parameter groups that recur in a legend.
     pub legend: bool,
@@ -33,7 +33,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { limits: Limits::default(), products: 2_000_000, terms: 400_000, legend: true }
+        Options { limits: Limits::default(), products: 2_000_000, terms: 60_000, legend: true }
     }
 }
 
@@ -69,6 +69,7 @@ pub(crate) fn canonical(
     let f = system.coordinates.len();
     let mut ring = Ring::new(&system.positive);
     ring.set_limit(options.products);
+    ring.set_element_limit(options.terms);
     for c in &system.coordinates {
         ring.angle(c.symbol);
     }
@@ -141,7 +142,7 @@ pub(crate) fn canonical(
             }
         }
     }
-    if total > options.terms {
+    if total > 40 * options.terms {
         return Err(too_large("the Christoffel symbols"));
     }
     let forces = generalized(system, &mut kinematics, &mut a, true);
@@ -213,6 +214,11 @@ pub(crate) fn simplified(
     let f = system.coordinates.len();
     let groups = system.parallel_groups();
     let mut full = true;
+    // The work of pairing terms grows with their square: large systems get a smaller share for each entry.
+    let total = canonical.g.iter().flatten().map(Poly::len).sum::<usize>()
+        + canonical.gamma.iter().flatten().flatten().map(Poly::len).sum::<usize>();
+    let mut limits = options.limits;
+    limits.thorough = limits.thorough.min((limits.thorough * 2_000 / total.max(1)).max(24));
     let Canonical { ring, g, gamma, q, potential, dissipation, lengths, closures, .. } = canonical;
     let mut known: rustc_hash::FxHashMap<Poly, Expr> = rustc_hash::FxHashMap::default();
     let mut short = |ring: &mut Ring, pool: &mut Pool, p: &Poly| -> Expr {
@@ -234,7 +240,7 @@ pub(crate) fn simplified(
                 groups.iter().find(|(s, _)| s == angle).map_or(usize::MAX - 1000 - i, |x| x.1)
             })
             .collect();
-        let (e, thorough) = shortest(ring, pool, p, &numbers, &options.limits);
+        let (e, thorough) = shortest(ring, pool, p, &numbers, &limits);
         full &= thorough;
         known.insert(p.clone(), e);
         e
@@ -266,7 +272,7 @@ pub(crate) fn simplified(
     let mut motion = Vec::with_capacity(f);
     for rho in 0..f {
         let (terms, parts) = whole_row(system, ring, &gamma[rho], &q[rho]);
-        motion.push(if terms <= options.limits.thorough {
+        motion.push(if terms <= limits.thorough {
             short(ring, pool, &parts)
         } else {
             row_of_parts(system, pool, &gamma_out[rho], q_out[rho])
@@ -304,7 +310,7 @@ pub(crate) fn simplified(
     if !full {
         notes.push(format!(
             "some entries have more than {} terms: they are factored in one order only, those beyond {} not at all",
-            options.limits.thorough, options.limits.terms
+            limits.thorough, limits.terms
         ));
     }
     let mut closed = Closed {

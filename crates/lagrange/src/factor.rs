@@ -145,15 +145,20 @@ impl Factorizer<'_> {
             let number = self.pool.number(r);
             return self.pool.mul(&[number, outer, square]);
         }
-        let bracket = self.split(&terms, plan, depth);
-        let kept = self.pool.mul(&[outer, bracket]);
-        if r.is_one() {
-            return kept;
+        // The content goes before the bracket if that leaves shorter numbers inside.
+        let length = |terms: &Terms| terms.iter().map(|(_, r)| number_cost(r)).sum::<usize>();
+        if r.is_one() || length(&whole) + number_cost(&r) >= length(&terms) {
+            if r.is_negative() {
+                let turned: Terms = terms.iter().map(|(g, c)| (g.clone(), -c)).collect();
+                let bracket = self.split(&turned, plan, depth);
+                return self.pool.mul(&[Expr::MINUS_ONE, outer, bracket]);
+            }
+            let bracket = self.split(&terms, plan, depth);
+            return self.pool.mul(&[outer, bracket]);
         }
         let bracket = self.split(&whole, plan, depth);
         let number = self.pool.number(r);
-        let pulled = self.pool.mul(&[number, outer, bracket]);
-        if self.cost(pulled) < self.cost(kept) { pulled } else { kept }
+        self.pool.mul(&[number, outer, bracket])
     }
 
     /// g·A + B by the next generator g.
@@ -186,18 +191,13 @@ impl Factorizer<'_> {
         if without.is_empty() {
             return a;
         }
-        let b = if without.len() > 1 && self.shares_generator(&without) {
+        let b = if without.len() > 1 && shares_generator(&without) {
             self.split(&without, plan, depth + 1)
         } else {
             self.plain(&without)
         };
         let sum = self.pool.add(&[a, b]);
         self.merge_brackets(sum)
-    }
-
-    fn shares_generator(&self, terms: &Terms) -> bool {
-        let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
-        terms.iter().any(|(gens, _)| gens.iter().any(|(g, _)| !seen.insert(*g)))
     }
 
     /// x·(…) + y·(…) = (x + y)·(…) for equal brackets.
@@ -234,6 +234,21 @@ impl Factorizer<'_> {
         rest.push(self.pool.mul(&[coefficient, bracket]));
         let merged = self.pool.add(&rest);
         if self.cost(merged) < self.cost(sum) { merged } else { sum }
+    }
+}
+
+/// Whether a generator stands in two terms.
+fn shares_generator(terms: &Terms) -> bool {
+    let mut seen: rustc_hash::FxHashSet<Expr> = rustc_hash::FxHashSet::default();
+    terms.iter().any(|(gens, _)| gens.iter().any(|(g, _)| !seen.insert(*g)))
+}
+
+/// Operations that a coefficient adds to a product: none for ±1, one for a number or 1/n, two for other fractions.
+fn number_cost(r: &Rational) -> usize {
+    match r.parts() {
+        Some((n, d)) if is_decimal(d) => usize::from(n != d),
+        Some((n, d)) => usize::from(n.abs() != 1) + usize::from(d != 1),
+        None => 1,
     }
 }
 

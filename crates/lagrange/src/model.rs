@@ -45,7 +45,7 @@ pub fn from_model(loaded: &Loaded) -> Result<System, DeriveError> {
 }
 
 /// Where a body sits on the tree.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Seat {
     node: usize,
     /// Turns vectors of the drawing to the node's axes; `None`: the same axes.
@@ -78,7 +78,7 @@ impl<'a> Build<'a> {
     fn new(loaded: &'a Loaded) -> Self {
         let model = &loaded.model;
         let world = Seat { node: 0, align: None, origin: [Expr::ZERO; 3], pointlike: false };
-        let seats = model.bodies.iter().map(|b| b.fixed.then(|| world.clone())).collect::<Vec<_>>();
+        let seats = model.bodies.iter().map(|b| b.fixed.then_some(world)).collect::<Vec<_>>();
         let root = Node {
             parent: 0,
             offset: [Expr::ZERO; 3],
@@ -217,7 +217,7 @@ impl<'a> Build<'a> {
     }
 
     fn seat(&self, body: BodyId) -> Seat {
-        self.seats[body.index()].clone().expect("every body is seated before it is asked for")
+        self.seats[body.index()].expect("every body is seated before it is asked for")
     }
 
     fn link_point(&mut self, body: BodyId, drawn: &VecExpr) -> LinkPoint {
@@ -261,12 +261,12 @@ impl<'a> Build<'a> {
 
     /// Seats a body of the model: nodes of its joint, its inertia, readers of its coordinates.
     fn body(&mut self, body: usize, parent: usize, carrier: Carrier) -> Result<(), DeriveError> {
-        let above = self.seats[parent].clone().expect("parents come first");
+        let above = self.seats[parent].expect("parents come first");
         let seat = match carrier {
             Carrier::Free => self.free(body, &above),
             Carrier::Joint(joint, reversed) => self.carried(body, joint, reversed, &above)?,
         };
-        self.seats[body] = Some(seat.clone());
+        self.seats[body] = Some(seat);
         self.link(body, &seat);
         Ok(())
     }
@@ -275,13 +275,12 @@ impl<'a> Build<'a> {
         let about = &self.loaded.model.bodies[body];
         let placement = self.loaded.description.bodies[body].clone();
         let zero = Expr::ZERO;
-        let (mass, com, tensor) = match &about.symbolic {
-            Some(s) => (s.mass, s.center_of_mass, s.inertia),
-            None => {
-                let pool = &mut self.system.pool;
-                let j = [0, 1, 2].map(|i| pool.float(about.inertia[i]));
-                (pool.float(about.mass), [zero; 3], [j[0], j[1], j[2], zero, zero, zero])
-            }
+        let (mass, com, tensor) = if let Some(s) = &about.symbolic {
+            (s.mass, s.center_of_mass, s.inertia)
+        } else {
+            let pool = &mut self.system.pool;
+            let j = [0, 1, 2].map(|i| pool.float(about.inertia[i]));
+            (pool.float(about.mass), [zero; 3], [j[0], j[1], j[2], zero, zero, zero])
         };
         let is_point = about.kind == BodyKind::Point;
         let pool = &mut self.system.pool;
@@ -465,7 +464,7 @@ impl<'a> Build<'a> {
         axes[2] = self.number_vec(&along).normalize();
         let coordinates = [numbers[0], numbers[1], usize::MAX];
         self.system.readers.push(Reader::Turns { coordinates, axes, parent, body });
-        Seat { node, ..seat.clone() }
+        Seat { node, ..*seat }
     }
 
     /// Three turns of a body about the origin of its seat, one after the other; two for a thin rod.
@@ -475,25 +474,26 @@ impl<'a> Build<'a> {
         }
         let model = &self.loaded.model;
         let parent = seat.node;
-        let (axes, names, singular, align) = match self.euler_align(body, &seat) {
-            Some(align) => (
+        let (axes, names, singular, align) = if self.is_top(body, &seat) {
+            // The node's axes are those of the file.
+            let rotation = self.loaded.description.bodies[body].rotation;
+            let align = rotation.map(|m| transpose(m).map(|row| self.tidy_vec(&row)));
+            (
                 [2, 0, 2],
                 ["precession", "nutation", "spin"].map(str::to_owned),
                 "Euler's angles z, x, z: singular where the nutation is 0 or π".to_owned(),
                 align,
-            ),
-            None => {
-                // Cardan's angles; the axis of the fastest spin comes last, so that it may turn fully.
-                let spin = model.start.omega[body];
-                let last = if spin.norm() > 1e-9 { spin.iamax() } else { 2 };
-                let order = [(last + 1) % 3, (last + 2) % 3, last];
-                let letters = order.map(|a| ["x", "y", "z"][a]);
-                let singular = format!(
-                    "Cardan angles {}: singular where the second is ±π/2",
-                    letters.join(", ")
-                );
-                (order, letters.map(|l| format!("turn about {l}")), singular, seat.align)
-            }
+            )
+        } else {
+            // Cardan's angles; the axis of the fastest spin comes last, so that it may turn fully.
+            let spin = model.start.omega[body];
+            let last = if spin.norm() > 1e-9 { spin.iamax() } else { 2 };
+            let order = [(last + 1) % 3, (last + 2) % 3, last];
+            let letters = order.map(|a| ["x", "y", "z"][a]);
+            let letters_list = letters.join(", ");
+            let singular =
+                format!("Cardan angles {letters_list}: singular where the second is ±π/2");
+            (order, letters.map(|l| format!("turn about {l}")), singular, seat.align)
         };
         let mut node = parent;
         let mut coordinates = [0; 3];
@@ -511,27 +511,23 @@ impl<'a> Build<'a> {
         Seat { node, align, origin: seat.origin, pointlike: false }
     }
 
-    /// The file axes of a round body with a tilted axle under vertical gravity, for which Euler's angles are best.
-    fn euler_align(&mut self, body: usize, seat: &Seat) -> Option<Option<MatExpr>> {
+    /// Whether it is a round body with a tilted axle under vertical gravity, for which Euler's angles are best.
+    fn is_top(&self, body: usize, seat: &Seat) -> bool {
         let model = &self.loaded.model;
         let turned =
             self.system.path(seat.node).into_iter().any(|i| {
                 matches!(self.system.nodes[i].motion, Motion::Turn(_) | Motion::Screw(..))
             });
-        let placement = self.loaded.description.bodies[body].clone();
-        let about = model.bodies[body].symbolic.as_ref()?;
+        let Some(about) = &model.bodies[body].symbolic else { return false };
         let [xx, yy, zz, xy, xz, yz] = about.inertia;
-        let zero = Expr::ZERO;
-        let round = xx == yy && xx != zz && [xy, xz, yz] == [zero; 3];
+        let round = xx == yy && xx != zz && [xy, xz, yz] == [Expr::ZERO; 3];
         let g = self.number_vec(&self.system.gravity);
         let vertical = g.x.abs() + g.y.abs() < 1e-12 && g.z.abs() > 0.0;
-        let pose = model.start.pose(BodyId(u32::try_from(body).ok()?));
+        let pose = model.start.pose(BodyId(u32::try_from(body).unwrap_or(0)));
         let axle = model.bodies[body].frame_pose(&pose).rot.column(2).into_owned();
         let tilted = axle.z.abs() < 0.995;
-        if turned || !round || !vertical || !tilted || placement.along.is_some() {
-            return None;
-        }
-        Some(placement.rotation.map(|m| transpose(m).map(|row| self.tidy_vec(&row))))
+        let by_ends = self.loaded.description.bodies[body].along.is_some();
+        !turned && round && vertical && tilted && !by_ends
     }
 
     /// The value of a joint coordinate: a new q, or the motion that prescribes it.
@@ -600,7 +596,7 @@ impl<'a> Build<'a> {
         let pivot = if reversed && open { near } else { far };
         let offset = if kind == "distance" { near } else { pivot };
         let offset = self.local(above, &offset);
-        let start = geometry.start.map_or(Expr::ZERO, |s| self.tidy(s));
+        let start = self.tidy(geometry.start);
         // Elementary motions from a to b: axis, kind, value from the drawing.
         let mut steps: Vec<(Motion, Expr, Option<usize>)> = Vec::new();
         let axis = |build: &mut Self, i: usize| {
@@ -742,9 +738,12 @@ impl<'a> Build<'a> {
                 steps.push((Motion::Path(d), symbol, Some(k)));
                 extra_turns = !child_is_point;
             }
-            "distance" => return self.thread(body, joint, above, offset, far, &geometry),
+            "distance" => return Ok(self.thread(body, joint, above, offset, far, &geometry)),
             _ => {
-                return unsupported(element, format!("a joint of type `{kind}` has no closed form"));
+                return unsupported(
+                    element,
+                    format!("a joint of type `{kind}` has no closed form"),
+                );
             }
         }
         self.joint_values[joint] = values;
@@ -822,7 +821,7 @@ impl<'a> Build<'a> {
         offset: VecExpr,
         far: VecExpr,
         geometry: &JointGeometry,
-    ) -> Result<Seat, DeriveError> {
+    ) -> Seat {
         let model = &self.loaded.model;
         let element = format!("joint `{}`", model.joints[joint].name);
         let length = geometry.parameters.iter().find(|(n, _)| *n == "length").map(|(_, e)| *e);
@@ -883,7 +882,7 @@ impl<'a> Build<'a> {
             // Beyond the rod the body turns freely; its axes are told against the rod's.
             seat = self.turns(body, &element, seat);
         }
-        Ok(seat)
+        seat
     }
 
     /// Gears, and motions that no tree joint could take up.

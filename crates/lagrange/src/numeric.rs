@@ -11,6 +11,9 @@ use crate::system::{DeriveError, System};
 /// Rows of J beyond this part of the largest pivot count as independent.
 const RANK: f64 = 1e-7;
 
+/// Elimination takes the cube of the number of coordinates in memory.
+const MAX_COORDINATES: usize = 64;
+
 /// The equations with the values of parameters put in: q̈ = f(q, q̇, t), and poses of the model's bodies.
 #[derive(Clone, Debug)]
 pub struct Numeric {
@@ -32,6 +35,11 @@ pub struct Numeric {
 
 impl Numeric {
     pub(crate) fn new(system: &mut System, model: Option<&Model>) -> Result<Self, DeriveError> {
+        let n = system.coordinates.len();
+        if n > MAX_COORDINATES {
+            let what = format!("{n} coordinates; the limit is {MAX_COORDINATES}");
+            return Err(DeriveError::TooLarge { what });
+        }
         let values: Vec<(Expr, f64)> =
             system.parameters.iter().map(|p| (p.symbol, p.value)).collect();
         let placement = Placement::new(system, &values)?;

@@ -30,13 +30,10 @@ impl Equations {
     }
 
     /// Indices of a coefficient: `12`, or `1,12` where numbers have several digits.
-    fn indices(list: &[usize], style: Style) -> String {
+    fn indices(list: &[usize]) -> String {
         let separator = if list.iter().any(|i| *i > 9) { "," } else { "" };
         let text: Vec<String> = list.iter().map(usize::to_string).collect();
-        match style {
-            Style::Text => text.join(separator),
-            Style::Latex => text.join(separator),
-        }
+        text.join(separator)
     }
 
     /// The equations line by line: only what is not zero, symmetric entries once.
@@ -45,7 +42,7 @@ impl Equations {
         let text = |e: Expr| self.name_of(e, style);
         let mut out = Vec::new();
         let name = |letter: &str, list: &[usize]| {
-            let i = Self::indices(list, style);
+            let i = Self::indices(list);
             match style {
                 Style::Text => format!("{letter}_{i}"),
                 Style::Latex => {

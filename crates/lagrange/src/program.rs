@@ -13,7 +13,7 @@ use crate::forces::generalized;
 use crate::kinematics::Kinematics;
 use crate::loops::row_value;
 use crate::numeric::Conditions;
-use crate::system::{Motion, System};
+use crate::system::{AlongKind, Law, Motion, Row, System};
 
 /// A computation: outputs over inputs in one pool, so that equal parts are shared. Tapes and code are made from it.
 #[derive(Clone, Debug)]
@@ -201,7 +201,7 @@ pub(crate) fn recursive(
         .collect();
     for i in 1..count {
         let node = &system.nodes[i];
-        let (r, d) = kinematics.relative[i].clone();
+        let (r, d) = kinematics.relative[i];
         let p = node.parent;
         let s1 = a.pool.diff_total(node.value, time, &rates);
         let s2 = a.pool.diff_total(s1, time, &drift);
@@ -297,7 +297,7 @@ pub(crate) fn recursive(
             mass[k][k] = a.add(&mass[k][k], &own);
             let mut j = i;
             while j != 0 {
-                let (r, d) = kinematics.relative[j].clone();
+                let (r, d) = kinematics.relative[j];
                 p = turn(&mut a, &r, &p);
                 l = turn(&mut a, &r, &l);
                 let lever = cross(&mut a, &d, &p);
@@ -314,7 +314,7 @@ pub(crate) fn recursive(
             }
         }
         if node.parent != 0 {
-            let (r, d) = kinematics.relative[i].clone();
+            let (r, d) = kinematics.relative[i];
             let f = turn(&mut a, &r, &force[i]);
             let t = turn(&mut a, &r, &moment[i]);
             let lever = cross(&mut a, &d, &f);
@@ -405,7 +405,6 @@ impl Factor {
 
 /// Puts numbers in for symbols in all of a system's geometry and loads.
 pub(crate) fn numbers(system: &mut System, pool: &mut Pool, values: &[(Expr, Expr)]) {
-    use crate::system::{AlongKind, Law, Row};
     if values.is_empty() {
         return;
     }
@@ -427,19 +426,25 @@ pub(crate) fn numbers(system: &mut System, pool: &mut Pool, values: &[(Expr, Exp
     for link in &mut system.links {
         all(std::slice::from_mut(&mut link.mass));
         all(&mut link.center);
-        link.inertia.iter_mut().for_each(|row| all(row));
+        for row in &mut link.inertia {
+            all(row);
+        }
     }
     for load in &mut system.loads {
         match &mut load.law {
             Law::Spring { ends, stiffness, length } => {
-                ends.iter_mut().for_each(|e| all(&mut e.place));
+                for e in ends.iter_mut() {
+                    all(&mut e.place);
+                }
                 all(std::slice::from_mut(stiffness));
                 all(std::slice::from_mut(length));
             }
             Law::Damper { ends, damping }
             | Law::FullDamper { ends, damping }
             | Law::BodyDamper { ends, damping } => {
-                ends.iter_mut().for_each(|e| all(&mut e.place));
+                for e in ends.iter_mut() {
+                    all(&mut e.place);
+                }
                 all(std::slice::from_mut(damping));
             }
             Law::Along { displacement, force, kind } => {
@@ -465,7 +470,9 @@ pub(crate) fn numbers(system: &mut System, pool: &mut Pool, values: &[(Expr, Exp
                 all(std::slice::from_mut(angular));
             }
             Law::RodTorque { ends, torque } => {
-                ends.iter_mut().for_each(|e| all(&mut e.place));
+                for e in ends.iter_mut() {
+                    all(&mut e.place);
+                }
                 all(torque);
             }
         }
@@ -473,19 +480,35 @@ pub(crate) fn numbers(system: &mut System, pool: &mut Pool, values: &[(Expr, Exp
     for row in system.closures.iter_mut().flat_map(|c| &mut c.rows) {
         match row {
             Row::Along { ends, direction } => {
-                ends.iter_mut().for_each(|e| all(&mut e.place));
+                for e in ends.iter_mut() {
+                    all(&mut e.place);
+                }
                 all(direction);
             }
-            Row::Gap { ends, .. } => ends.iter_mut().for_each(|e| all(&mut e.place)),
-            Row::Right { directions, .. } => directions.iter_mut().for_each(|d| all(d)),
+            Row::Gap { ends, .. } => {
+                for e in ends.iter_mut() {
+                    all(&mut e.place);
+                }
+            }
+            Row::Right { directions, .. } => {
+                for d in directions.iter_mut() {
+                    all(d);
+                }
+            }
             Row::Distance { ends, length } => {
-                ends.iter_mut().for_each(|e| all(&mut e.place));
+                for e in ends.iter_mut() {
+                    all(&mut e.place);
+                }
                 all(std::slice::from_mut(length));
             }
             Row::Surface { ends, axes, f, .. } => {
-                ends.iter_mut().for_each(|e| all(&mut e.place));
+                for e in ends.iter_mut() {
+                    all(&mut e.place);
+                }
                 if let Some(axes) = axes {
-                    axes.iter_mut().for_each(|row| all(row));
+                    for row in axes.iter_mut() {
+                        all(row);
+                    }
                 }
                 all(std::slice::from_mut(f));
             }

@@ -4,6 +4,7 @@ use gelenk_expr::{Expr, Pool, Rational};
 use rustc_hash::FxHashMap;
 
 use crate::factor::{Terms, collect, product};
+use crate::ring::Circular::{Cos, Sin};
 use crate::ring::{Circular, MonoId, Poly, Ring, TrigId};
 
 /// A term whose circular part is still a sum's.
@@ -59,7 +60,6 @@ fn pair(ring: &mut Ring, a: TrigId, b: TrigId, same_sign: bool) -> Option<(i8, T
         sum.push(s / 2);
         dif.push(d / 2);
     }
-    use Circular::{Cos, Sin};
     // cos a + cos b = 2 cos cos, cos a − cos b = −2 sin sin, sin a + sin b = 2 sin cos, sin a − sin b = 2 cos sin
     let (sign, f, g) = match (x.kind, same_sign) {
         (Cos, true) => (1, Cos, Cos),
@@ -80,7 +80,7 @@ fn contract(
     depth: usize,
 ) {
     loop {
-        open.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        open.sort_by_key(|a| (a.0, a.1));
         let mut count: FxHashMap<TrigId, usize> = FxHashMap::default();
         let mut pairs: Vec<(usize, usize, i8, TrigId, TrigId)> = Vec::new();
         if depth < 12 {
@@ -146,13 +146,15 @@ fn contract(
 /// Circular functions of sums split at the borders of groups of angles: cos(x + y) = cos x cos y − sin x sin y for x and y
 /// of different groups; inside a group sums stay together. Angles beyond `groups` are groups of their own.
 ///
-/// Squares come back where they shorten: cos 2x = 2 cos² x − 1 = 1 − 2 sin² x.
+/// Squares come back where they shorten: cos 2x = 2 cos² x − 1 = 1 − 2 sin² x. With `split_doubles` sin 2x = 2 sin x cos x,
+/// which may leave a common factor.
 pub(crate) fn separated(
     ring: &mut Ring,
     pool: &mut Pool,
     p: &Poly,
     groups: &[usize],
     limit: usize,
+    split_doubles: bool,
 ) -> Option<Terms> {
     let group = |i: usize| groups.get(i).copied().unwrap_or(usize::MAX - i);
     let mut map: FxHashMap<(MonoId, Vec<TrigId>), Rational> = FxHashMap::default();
@@ -164,13 +166,10 @@ pub(crate) fn separated(
                 continue;
             }
             let k = group(i);
-            let slot = match parts.iter().position(|(g, _)| *g == k) {
-                Some(slot) => slot,
-                None => {
-                    parts.push((k, Vec::new()));
-                    parts.len() - 1
-                }
-            };
+            let slot = parts.iter().position(|(g, _)| *g == k).unwrap_or_else(|| {
+                parts.push((k, Vec::new()));
+                parts.len() - 1
+            });
             let vector = &mut parts[slot].1;
             vector.resize(i + 1, 0);
             vector[i] = *v;
@@ -210,13 +209,44 @@ pub(crate) fn separated(
         }
     }
     map.retain(|_, r| !r.is_zero());
-    let map = squares(ring, map);
+    let mut map = squares(ring, map);
+    if split_doubles {
+        map = half_sines(ring, map)?;
+    }
     let mut list: Vec<_> = map.into_iter().collect();
     list.sort_by(|a, b| a.0.cmp(&b.0));
     Some(to_terms(ring, pool, list))
 }
 
 type Separated = FxHashMap<(MonoId, Vec<TrigId>), Rational>;
+
+/// Replaces sin 2x by 2 sin x cos x; `None` if there is none.
+fn half_sines(ring: &mut Ring, map: Separated) -> Option<Separated> {
+    let mut out: Separated = FxHashMap::default();
+    let mut any = false;
+    for ((mono, factors), r) in map {
+        let mut next = Vec::with_capacity(factors.len() + 1);
+        let mut r = r;
+        for t in factors {
+            let trig = ring.trig(t).clone();
+            let even = trig.vector.iter().all(|v| v % 2 == 0);
+            if trig.kind == Circular::Sin && even {
+                let half: Vec<i16> = trig.vector.iter().map(|v| v / 2).collect();
+                next.push(ring.trig_of(Circular::Sin, half.clone())?.1);
+                next.push(ring.trig_of(Circular::Cos, half)?.1);
+                r = &r * &Rational::from(2);
+                any = true;
+            } else {
+                next.push(t);
+            }
+        }
+        next.sort_unstable();
+        let slot = out.entry((mono, next)).or_insert(Rational::ZERO);
+        *slot = &*slot + &r;
+    }
+    out.retain(|_, r| !r.is_zero());
+    any.then_some(out)
+}
 
 /// Replaces cos 2x by 2 cos² x − 1 or 1 − 2 sin² x, for each x the way that leaves fewest terms.
 fn squares(ring: &mut Ring, mut map: Separated) -> Separated {

@@ -11,6 +11,8 @@
 use gelenk_expr::{Expr, Func, Node, Pool, Rational};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use Circular::{Cos, Sin};
+
 /// A power product of atoms, by its number in the ring. 0 is 1.
 pub type MonoId = u32;
 /// 1, cos or sin of an angle combination, by its number in the ring. 0 is 1.
@@ -60,6 +62,9 @@ struct Atom {
 /// Products of more terms than this give up; see [`Ring::overflowed`].
 const MAX_PRODUCT: usize = 40_000_000;
 
+/// More circular functions than this fill the memory with their products.
+const MAX_TRIGS: usize = 100_000;
+
 /// The tables of a ring: its atoms, angles, monomials and circular functions.
 #[derive(Clone, Debug)]
 pub struct Ring {
@@ -81,6 +86,8 @@ pub struct Ring {
     derivatives: FxHashMap<(bool, u32, Expr), Poly>,
     /// Terms that products may have before the ring gives up.
     limit: usize,
+    /// Terms that an element may have.
+    element_limit: usize,
     overflowed: bool,
 }
 
@@ -229,6 +236,7 @@ impl Ring {
             converted: FxHashMap::default(),
             derivatives: FxHashMap::default(),
             limit: MAX_PRODUCT,
+            element_limit: usize::MAX,
             overflowed: false,
         }
     }
@@ -236,6 +244,11 @@ impl Ring {
     /// Sets the number of terms that a product may have.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
+    }
+
+    /// Sets the number of terms that an element may have.
+    pub fn set_element_limit(&mut self, limit: usize) {
+        self.element_limit = limit;
     }
 
     /// Whether a product was larger than the limit: all results since then are worthless.
@@ -314,7 +327,6 @@ impl Ring {
             (0..n).map(|i| at(&x.vector, i).saturating_add(at(&y.vector, i))).collect();
         let dif: Vec<i16> =
             (0..n).map(|i| at(&x.vector, i).saturating_sub(at(&y.vector, i))).collect();
-        use Circular::{Cos, Sin};
         // cc = ½(c₋ + c₊), ss = ½(c₋ − c₊), sc = ½(s₊ + s₋), cs = ½(s₊ − s₋)
         let (first, second) = match (x.kind, y.kind) {
             (Cos, Cos) => ((1, Cos, dif), (1, Cos, sum)),
@@ -430,6 +442,10 @@ impl Ring {
             }
         }
         let product = Poly::collect(map);
+        if product.len() > self.element_limit || self.trigs.len() > MAX_TRIGS {
+            self.overflowed = true;
+            return Poly::ZERO;
+        }
         if reduce { self.reduce(product) } else { product }
     }
 
@@ -525,15 +541,13 @@ impl Ring {
     }
 
     fn atom_of(&mut self, expr: Expr, kind: Kind) -> Poly {
-        let id = match self.atom_ids.get(&expr) {
-            Some(&id) => id,
-            None => {
-                let id = u32::try_from(self.atoms.len()).expect("memory ends first");
-                self.atoms.push(Atom { expr, kind });
-                self.atom_ids.insert(expr, id);
-                id
-            }
-        };
+        let known = self.atom_ids.get(&expr).copied();
+        let id = known.unwrap_or_else(|| {
+            let id = u32::try_from(self.atoms.len()).expect("memory ends first");
+            self.atoms.push(Atom { expr, kind });
+            self.atom_ids.insert(expr, id);
+            id
+        });
         let mono = self.mono(vec![(id, 1)]);
         Poly(vec![((mono, 0), Rational::ONE)])
     }
@@ -642,7 +656,7 @@ impl Ring {
             outside = Poly::one();
             inside = Poly::constant(content);
         }
-        for (atom, e) in self.monos[common as usize].to_vec() {
+        for (atom, e) in self.monos[common as usize].clone() {
             let whole = if q == 2 { e.div_euclid(2) } else { 0 };
             if whole != 0 {
                 let mono = self.mono(vec![(atom, 1)]);
@@ -931,7 +945,6 @@ impl Ring {
                             .collect();
                         let e = pool.func(func, &canonical);
                         match pool.node(e) {
-                            Node::Apply(f, _) if f == func => self.atom(e),
                             Node::Number(n) => Poly::constant(n.to_exact()),
                             _ => self.atom(e),
                         }

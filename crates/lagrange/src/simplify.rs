@@ -85,10 +85,13 @@ pub fn shortest(
     if thorough {
         ways.push(recombined(ring, pool, p));
     }
-    let room = 4 * limits.terms;
-    ways.extend(separated(ring, pool, p, groups, room));
-    if thorough && !groups.is_empty() {
-        ways.extend(separated(ring, pool, p, &[], room));
+    let room = 4 * p.len() + 200;
+    ways.extend(separated(ring, pool, p, groups, room, false));
+    if thorough {
+        ways.extend(separated(ring, pool, p, groups, room, true));
+        if !groups.is_empty() {
+            ways.extend(separated(ring, pool, p, &[], room, false));
+        }
     }
     ways.dedup();
     let mut candidates: Vec<(usize, usize, Expr)> = Vec::new();

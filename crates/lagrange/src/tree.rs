@@ -51,7 +51,6 @@ fn carries(loaded: &Loaded, joint: usize, reversed: bool) -> bool {
     let parent_is_point = model.bodies[parent.index()].kind == BodyKind::Point;
     match model.joints[joint].kind.type_name() {
         "rail" | "plane-point" | "curve" => !reversed && !parent_is_point,
-        "distance" => true,
         "ball" => !parent_is_point,
         _ => true,
     }

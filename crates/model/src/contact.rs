@@ -21,6 +21,8 @@ pub struct ContactValues {
     pub restitution: f64,
     /// Rolling resistance, m.
     pub rolling_friction: f64,
+    /// Resistance to turning on the spot, m: its torque is at most this times the normal force.
+    pub torsional_friction: f64,
 }
 
 /// What bodies without a material are made of: friction 0.5, no bounce.
@@ -31,6 +33,7 @@ impl Default for ContactValues {
             static_friction: 0.5,
             restitution: 0.0,
             rolling_friction: 0.0,
+            torsional_friction: 0.0,
         }
     }
 }
@@ -101,6 +104,7 @@ impl ContactSettings {
             static_friction: (a.static_friction * b.static_friction).sqrt(),
             restitution: a.restitution.max(b.restitution),
             rolling_friction: a.rolling_friction.max(b.rolling_friction),
+            torsional_friction: a.torsional_friction.max(b.torsional_friction),
         }
     }
 }

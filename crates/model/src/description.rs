@@ -72,8 +72,8 @@ pub struct JointGeometry {
     pub world_points: [VecExpr; 2],
     /// The axes as drawn, in the world, any length.
     pub world_axes: Option<[VecExpr; 2]>,
-    /// The value that `start` gives to the coordinate of the joint as drawn, rad or m; `None`: zero.
-    pub start: Option<Expr>,
+    /// The value that `start` gives to the coordinate of the joint as drawn, rad or m; zero without.
+    pub start: Expr,
     /// The curve or surface on which the point stays.
     pub track: Option<Track>,
 }

@@ -141,7 +141,7 @@ impl Dop853 {
         }
         let below = fifth + 0.01 * third;
         let below = if below > 0.0 { below } else { 1.0 };
-        let error = h.abs() * fifth / (below * n as f64).sqrt();
+        let error = h.abs() * fifth / (below * n.max(1) as f64).sqrt();
         if error.is_finite() { Ok(Trial::Error(error)) } else { Ok(Trial::Failed(0.25)) }
     }
 

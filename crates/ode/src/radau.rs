@@ -291,7 +291,7 @@ impl Radau {
                     self.z[s * n + i] = (0..3).map(|k| T[s][k] * self.w[k * n + i]).sum();
                 }
             }
-            let change = (sum / (3 * n) as f64).sqrt();
+            let change = (sum / (3 * n.max(1)) as f64).sqrt();
             if !change.is_finite() {
                 return Ok(false);
             }
@@ -357,7 +357,7 @@ impl Radau {
             let size = y[i].abs().max(self.y_new[i].abs());
             (self.error[i] / tolerance.scale(i, size)).powi(2)
         };
-        ((0..n).map(square).sum::<f64>() / n as f64).sqrt().max(1e-10)
+        ((0..n).map(square).sum::<f64>() / n.max(1) as f64).sqrt().max(1e-10)
     }
 
     /// f at the end of an accepted step; the interpolant is kept for the next guess.

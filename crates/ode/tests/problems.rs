@@ -245,6 +245,18 @@ fn failures_are_said() {
 }
 
 #[test]
+fn a_system_without_state_runs() {
+    for method in [Method::Dop853, Method::Radau5] {
+        let options = Options::default().method(method);
+        let mut run = Integrator::new(options, 0.0, &[]).unwrap();
+        assert_eq!(
+            run.run(&mut Plain(0, |_, _: &[f64], _: &mut [f64]| ()), 1.0).unwrap(),
+            Stop::End
+        );
+    }
+}
+
+#[test]
 fn the_same_bits_again() {
     let run = || {
         let mut system = Plain(3, lorenz);

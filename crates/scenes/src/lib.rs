@@ -30,6 +30,7 @@ scenes! {
     "double-pendulum": "two bars on hinges, chaotic";
     "spherical-double-pendulum": "two bars on ball joints, thrown sideways: for accuracy work";
     "spring-oscillator": "mass on a spring, y = cos t: table 10.1 of the paper";
+    "spring-bodies": "two bodies in free space tied by a spring";
     "spring-swing": "board hung from four springs with a bar below it";
     "eight-loop": "closed chain of eight rods, regular start: for accuracy work";
     "eight-loop-flat": "eight rods on one line: starts in a singular position";
@@ -38,6 +39,7 @@ scenes! {
     "gyroscope": "rotor in two gimbals with a weight: regular precession";
     "dzhanibekov-nut": "free body spinning about its middle axis: it flips";
     "bead-on-rod": "bead on a rod that is turned at constant speed: r = r0 cosh";
+    "bead-on-hoop": "bead on a turning hoop: it climbs when the hoop turns fast";
     "screw-nut": "nut running down a smooth spindle";
     "cardan-shaft": "two universal joints in a row: uneven in the middle, even at the end";
     "four-bar": "crank and rocker: a loop of four hinges, three rows redundant";
@@ -46,6 +48,8 @@ scenes! {
     "slider-crank": "crank with flywheel, connecting rod and piston";
     "flyball-governor": "Watt's governor: two balls lift a collar";
     "stewart-platform": "six pistons move a platform";
+    "cart-triple-pendulum": "cart on a rail with three pendulums below it";
+    "three-link-arm": "column, shoulder and elbow, with motors as inputs";
     "robot-arm": "six axes with servos";
     "walker": "six legs with eighteen servos, walking in the air";
     "sliding-rod": "rod whose tip glides in a tilted plane: its centre follows a parabola";
@@ -64,6 +68,7 @@ scenes! {
     "falling-chain": "chain let go above the floor: it falls into a heap";
     "rolling-wheel": "leaning disc that rolls in a circle";
     "bullet": "small fast ball against a thin sheet";
+    "hexapod": "six legs with eighteen servos, walking on the floor";
 }
 
 /// The scene of that name.

@@ -9,6 +9,7 @@ mod converge;
 mod derive;
 mod drift;
 mod export;
+mod lagr;
 mod models;
 mod points;
 mod run;
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Compare(args) => compare::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),
+        Command::Lagr(args) => lagr::run(args),
         Command::Tables(args) => tables::run(args, manner),
         Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),

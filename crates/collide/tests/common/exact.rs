@@ -101,10 +101,22 @@ pub fn closest(a: (&Geometry, &Pose), b: (&Geometry, &Pose), rounds: usize) -> [
     [p, q]
 }
 
-/// The distance of two solids, zero if they overlap.
-pub fn distance(a: (&Geometry, &Pose), b: (&Geometry, &Pose)) -> f64 {
-    let [p, q] = closest(a, b, 2000);
-    (p - q).norm()
+/// Whether two solids are farther apart than `gap`, proved by a plane between them; `None` if neither that nor the
+/// opposite shows.
+pub fn apart(a: (&Geometry, &Pose), b: (&Geometry, &Pose), gap: f64) -> Option<bool> {
+    let mut q = b.1.s;
+    for _ in 0..300 {
+        let p = nearest(a.0, a.1, &q);
+        q = nearest(b.0, b.1, &p);
+        let d = p - q;
+        if d.norm() <= gap {
+            return Some(false);
+        }
+        if separation(a, b, &d.normalize()) > gap {
+            return Some(true);
+        }
+    }
+    None
 }
 
 /// The farthest extent of a solid in direction d, unit.

@@ -303,7 +303,7 @@ impl<'a> Measure<'a> {
     }
 
     /// What corrections are held to, from h, D_max and the ratio, and in words.
-    fn count_bar(&self) -> (fn(f64, f64, f64) -> bool, &'static str) {
+    fn count_bar(&self) -> (Holds, &'static str) {
         if self.options.gentle {
             (gentle_count_holds, GENTLE_COUNT_BAR)
         } else {
@@ -524,6 +524,9 @@ fn count_holds(h: f64, tolerance: f64, ratio: f64) -> bool {
 
 const GENTLE_COUNT_BAR: &str =
     "at most twice the paper's; the paper's 9 within 2 % for h ≤ 0.0003125 s and D_max ≥ 1e-4 m";
+
+/// Whether a ratio of ours to the paper's holds, at a step and a tolerance.
+type Holds = fn(f64, f64, f64) -> bool;
 
 fn gentle_count_holds(h: f64, tolerance: f64, ratio: f64) -> bool {
     let same = h < 0.0004 && tolerance > 5e-5;

@@ -5,6 +5,7 @@ use gelenk_model::Model;
 use gelenk_model::signal::Work;
 
 use super::direct::{settle_positions, settle_velocities};
+use super::primal::put_back;
 use super::{Anderson, Solver, norm};
 use crate::balls::Balls;
 use crate::bounds::{Bound, SLIP_PART};
@@ -61,9 +62,14 @@ impl Solver for Iterative {
         } else {
             rows.begin_positions(bodies);
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
+            rows.begun.copy_from_slice(&rows.impulse);
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
             match sweeps(&mut system, anderson, most) {
-                Err((_, done)) if done == most => {
+                Err((_, done)) if done == most || touches => {
+                    if done < most {
+                        put_back(rows, bodies, false); // they ran away
+                    }
                     let (solves, settled) = settle_positions(model, method, look, scratch);
                     if settled {
                         return Ok(done + solves);
@@ -104,8 +110,13 @@ impl Solver for Iterative {
             found
         } else {
             let most = rows.plain_sweeps();
+            let touches = !rows.contacts.is_empty();
+            rows.begun.copy_from_slice(&rows.velocity_impulse);
             match sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, most) {
-                Err((_, done)) if done == most => {
+                Err((_, done)) if done == most || touches => {
+                    if done < most {
+                        put_back(rows, bodies, true);
+                    }
                     let (solves, settled) = settle_velocities(method, scratch);
                     if settled {
                         return Ok(done + solves);
@@ -174,7 +185,7 @@ impl Swept for PositionSweep<'_> {
             let p = rows.swept_friction(i, &e, false);
             let missing = rows.off_by(i, p, false) * self.look.h.abs();
             let part = if rows.slips(i, &e, false).is_some() { SLIP_PART } else { 1.0 };
-            if sweep.wants(i, missing, part * tolerance) {
+            if sweep.wants_part(i, missing, tolerance, part) {
                 rows.slip_with(i, p, false, bodies);
             }
             return;
@@ -259,7 +270,7 @@ impl Swept for VelocitySweep<'_> {
             let missing = rows.off_by(i, p, true);
             let slips = rows.slips(i, &[e[0], e[1]], true).is_some();
             let part = if slips { SLIP_PART } else { 1.0 };
-            if sweep.wants(i, missing, part * self.tolerance) {
+            if sweep.wants_part(i, missing, self.tolerance, part) {
                 rows.slip_with(i, p, true, bodies);
             }
             return;
@@ -404,7 +415,7 @@ fn sweeps(
         if sweep.corrections == 0 {
             return Ok(corrections);
         }
-        if !progress.goes_on(sweep.worst) || progress.sweeps == most {
+        if !progress.goes_on(sweep.worst, sweep.size) || progress.sweeps == most {
             return Err((sweep.worst_block, progress.sweeps));
         }
         if accelerate {
@@ -458,17 +469,26 @@ struct Sweep {
     /// Worst error over tolerance, and whose it is.
     worst: f64,
     worst_block: usize,
+    /// The same over tolerances that do not change with the mode of a block: what tells whether sweeps run away.
+    size: f64,
 }
 
 impl Sweep {
     fn new(all: bool, slow: bool) -> Self {
-        Sweep { all, slow, corrections: 0, worst: 0.0, worst_block: 0 }
+        Sweep { all, slow, corrections: 0, worst: 0.0, worst_block: 0, size: 0.0 }
     }
 
     /// Notes the error of a block; true if it is to be corrected.
     #[inline]
     fn wants(&mut self, block: usize, error: f64, tolerance: f64) -> bool {
-        let relative = error / tolerance;
+        self.wants_part(block, error, tolerance, 1.0)
+    }
+
+    /// The same with a part of the tolerance.
+    #[inline]
+    fn wants_part(&mut self, block: usize, error: f64, tolerance: f64, part: f64) -> bool {
+        let relative = error / (part * tolerance);
+        self.size = self.size.max(error / tolerance);
         // A NaN is worse than any number.
         if relative > self.worst || relative.is_nan() {
             self.worst = relative;
@@ -517,13 +537,13 @@ impl Progress {
     }
 
     /// Ends a sweep that was not yet closed; false: no use to go on.
-    fn goes_on(&mut self, worst: f64) -> bool {
+    fn goes_on(&mut self, worst: f64, size: f64) -> bool {
         if self.sweeps == 0 {
-            self.first = worst.max(1.0);
+            self.first = size.max(1.0);
         }
         self.sweeps += 1;
         self.best = self.best.min(worst);
-        if !worst.is_finite() || worst > 1e3 * self.first {
+        if !worst.is_finite() || size > 1e3 * self.first {
             return false;
         }
         if self.sweeps == self.window_end {

@@ -3,11 +3,13 @@
 mod anderson;
 mod direct;
 mod iterative;
+mod primal;
 
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
 pub(crate) use direct::{eliminate, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
+pub use primal::Primal;
 
 use gelenk_model::Model;
 

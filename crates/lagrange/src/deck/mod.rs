@@ -51,6 +51,11 @@ pub use derive::{Derived, Forces, Kinetics, Potential, SystemResult, Undetermine
 use cards::Cards;
 use formula::{Formula, List};
 
+/// The name of the example in the `lagr` command.
+pub const EXAMPLE_NAME: &str = "system-2";
+/// The example of the paper, its section 6.2: a pendulum with a sliding point mass on a guided support.
+pub const EXAMPLE: &str = include_str!("../../decks/lagr-system-2.txt");
+
 /// Most systems of a deck, bodies, and force elements of a system.
 const MAX_COUNT: i64 = 10_000;
 /// Most freedoms: Γ has f²(f+1)/2 entries or so.

@@ -1,9 +1,10 @@
 //! The printed page of a system, with the headings of the original.
 
-use gelenk_expr::Expr;
+use gelenk_expr::{Expr, Pool};
+use serde_json::{Map, Value, json};
 
-use super::derive::{SystemResult, Work};
-use super::print::Page;
+use super::derive::{Derived, SystemResult, Work};
+use super::print::{Page, formac};
 use super::{Formula, List, System};
 
 pub(super) fn write_page(
@@ -95,5 +96,54 @@ fn rows(page: &mut Page, rows: &[[Formula; 3]]) {
 fn list(page: &mut Page, list: Option<&List>) {
     if let Some(list) = list {
         page.line(&format!("ERSETZUNGSLISTE: {}", list.text));
+    }
+}
+
+impl Derived {
+    /// The results for programs: `systems [{freedoms, potentials [{between, potential}], kinetics [{list, G, GAM,
+    /// undetermined}], forces [{list, KU}]}]`, expressions in FORMAC's language, entries that are zero left out.
+    pub fn to_json(&self, pool: &Pool) -> Value {
+        let text = |e: Expr| Value::from(formac(&pool.display(e).to_string()));
+        let systems = self.systems.iter().map(|system| {
+            let kinetics = system.kinetics.iter().enumerate().map(|(i, kinetics)| {
+                let (mut g, mut gamma) = (Map::new(), Map::new());
+                for (mu, row) in kinetics.g.iter().enumerate() {
+                    for (nu, &e) in row.iter().enumerate().filter(|e| *e.1 != Expr::ZERO) {
+                        g.insert(format!("{mu},{nu}"), text(e));
+                    }
+                }
+                for (rho, plane) in kinetics.gamma.iter().enumerate() {
+                    for (mu, row) in plane.iter().enumerate() {
+                        for (nu, &e) in row.iter().enumerate().filter(|e| *e.1 != Expr::ZERO) {
+                            gamma.insert(format!("{},{mu},{nu}", rho + 1), text(e));
+                        }
+                    }
+                }
+                let open = kinetics.undetermined.as_ref();
+                json!({
+                    "list": i,
+                    "G": g,
+                    "GAM": gamma,
+                    "undetermined": open.map_or_else(Vec::new, |u| u.coordinates.clone()),
+                })
+            });
+            let forces = system.forces.iter().enumerate().map(|(i, forces)| {
+                let entries = forces.q.iter().enumerate().filter(|e| *e.1 != Expr::ZERO);
+                let ku: Map<String, Value> =
+                    entries.map(|(rho, &e)| ((rho + 1).to_string(), text(e))).collect();
+                json!({ "list": i, "KU": ku })
+            });
+            let potentials = system
+                .potentials
+                .iter()
+                .map(|p| json!({ "between": [p.l, p.n], "potential": text(p.potential) }));
+            json!({
+                "freedoms": system.f,
+                "potentials": potentials.collect::<Vec<_>>(),
+                "kinetics": kinetics.collect::<Vec<_>>(),
+                "forces": forces.collect::<Vec<_>>(),
+            })
+        });
+        json!({ "systems": systems.collect::<Vec<_>>() })
     }
 }

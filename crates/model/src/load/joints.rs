@@ -65,7 +65,7 @@ impl<'a> Context<'a> {
         };
         self.check_closed(joint, &built, bodies);
         let id = self.builder.joint(&joint.name, bodies, built, tolerance);
-        let track = track.map(|track| self.placed_track(joint.scope, bodies[0], track));
+        let track = track.map(|track| self.placed_track(joint.scope, bodies[0], &track));
         let geometry = JointGeometry {
             anchors: ends.local_expr,
             axes: axes.map(|axes| axes.local_expr),
@@ -392,7 +392,7 @@ impl<'a> Context<'a> {
         joint: &Element<'a, JointSpec>,
         kind: &JointType,
         frames: &mut [JointFrame; 2],
-    ) -> Option<Option<Expr>> {
+    ) -> Option<Expr> {
         let spec = joint.spec;
         let site = joint.site("start");
         let (scalar, degrees) = match (&spec.start, &spec.start_deg) {
@@ -403,7 +403,7 @@ impl<'a> Context<'a> {
             }
             (Some(scalar), None) => (scalar, false),
             (None, Some(scalar)) => (scalar, true),
-            (None, None) => return Some(None),
+            (None, None) => return Some(Expr::ZERO),
         };
         let mut start = self.quantity(&site, scalar)?;
         let value = start.value;
@@ -428,16 +428,16 @@ impl<'a> Context<'a> {
                 return None;
             }
         }
-        Some(Some(start.expr))
+        Some(start.expr)
     }
 
     /// A curve or surface, given in the frame of the first body, in the world.
-    fn placed_track(&mut self, scope: ScopeId, first: BodyId, track: Track) -> Track {
+    fn placed_track(&mut self, scope: ScopeId, first: BodyId, track: &Track) -> Track {
         let frame = match first {
             BodyId::WORLD => self.scopes[scope.0].frame.clone(),
             id => self.body_frames[id.index()].clone(),
         };
-        match track {
+        match *track {
             Track::Curve { u, place } => {
                 Track::Curve { u, place: frame.point_expr(&mut self.pool, &place) }
             }

@@ -43,7 +43,13 @@ impl<'a> Context<'a> {
         let spec = element.spec;
         let values = self.contact_values(
             element,
-            [&spec.friction, &spec.static_friction, &spec.restitution, &spec.rolling_friction],
+            [
+                &spec.friction,
+                &spec.static_friction,
+                &spec.restitution,
+                &spec.rolling_friction,
+                &spec.torsional_friction,
+            ],
             ContactValues::default(),
         );
         let color = spec.color.as_ref().and_then(|c| self.color(&element.site("color"), c));
@@ -58,7 +64,13 @@ impl<'a> Context<'a> {
         let rule = self.contact.values(Some(a), Some(b));
         let values = self.contact_values(
             element,
-            [&spec.friction, &spec.static_friction, &spec.restitution, &spec.rolling_friction],
+            [
+                &spec.friction,
+                &spec.static_friction,
+                &spec.restitution,
+                &spec.rolling_friction,
+                &spec.torsional_friction,
+            ],
             rule,
         );
         if self.contact.pairs.iter().any(|(pair, _)| *pair == [a, b] || *pair == [b, a]) {
@@ -71,7 +83,7 @@ impl<'a> Context<'a> {
     fn contact_values<T>(
         &mut self,
         element: &Element<'a, T>,
-        [friction, static_friction, restitution, rolling]: [&Option<Scalar>; 4],
+        [friction, static_friction, restitution, rolling, torsional]: [&Option<Scalar>; 5],
         default: ContactValues,
     ) -> ContactValues {
         let mut read = |what, scalar: &Option<Scalar>, most: f64| {
@@ -94,6 +106,7 @@ impl<'a> Context<'a> {
         let sticking = read("static_friction", static_friction, f64::INFINITY);
         let restitution = read("restitution", restitution, 1.0);
         let rolling = read("rolling_friction", rolling, f64::INFINITY);
+        let torsional = read("torsional_friction", torsional, f64::INFINITY);
         let friction = sliding.unwrap_or(default.friction);
         ContactValues {
             friction,
@@ -104,6 +117,7 @@ impl<'a> Context<'a> {
             }),
             restitution: restitution.unwrap_or(default.restitution),
             rolling_friction: rolling.unwrap_or(default.rolling_friction),
+            torsional_friction: torsional.unwrap_or(default.torsional_friction),
         }
     }
 

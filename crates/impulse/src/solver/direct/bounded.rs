@@ -13,7 +13,7 @@ use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 use crate::small;
-use crate::solver::{Iterative, Solver, norm};
+use crate::solver::{Iterative, Solver, norm, primal};
 
 /// Most solves; after that the sweep takes over.
 const MOST_SOLVES: u64 = 100;
@@ -31,10 +31,6 @@ pub(super) fn correct_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    if scratch.rows.model_size.rows == 0 {
-        // Bodies that only touch: sweeps from the impulses of the step before are the shortest way.
-        return Iterative.correct_positions(model, method, look, scratch);
-    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
@@ -67,9 +63,6 @@ pub(super) fn correct_velocities(
     at: &At<'_>,
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
-    if scratch.rows.model_size.rows == 0 {
-        return Iterative.correct_velocities(model, method, at, scratch);
-    }
     let Scratch { bodies, rows, .. } = scratch;
     for i in 0..rows.blocks.len() {
         if rows.inactive[i] || matches!(rows.blocks[i].bound, Bound::None | Bound::Disk) {
@@ -91,11 +84,41 @@ pub(super) fn correct_velocities(
 }
 
 /// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-///
+/// those there were. Bodies that only touch go the way of Newton on their velocities, since contacts alone are too redundant for K; where joints
+/// are, that is the second try.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if scratch.rows.model_size.rows > 0 {
+        (solves, settled) = settle_rows(model, method, look, scratch);
+    }
+    if !settled && !scratch.rows.contacts.is_empty() {
+        let (own, closed) = primal::settle_positions(model, method, look, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
+/// The same for velocities.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    let (mut solves, mut settled) = (0, false);
+    if scratch.rows.model_size.rows > 0 {
+        (solves, settled) = settle_row_velocities(method, scratch);
+    }
+    if !settled && !scratch.rows.contacts.is_empty() {
+        let (own, closed) = primal::settle_velocities(method, scratch);
+        (solves, settled) = (solves + own, closed);
+    }
+    (solves, settled)
+}
+
 /// Each look at C(t+h) gives a linear problem with bounds, which is solved to the end before the next look: while rows are still
 /// taking sides, impulses may be far from where they end, and free flight would be far from linear.
-pub(crate) fn settle_positions(
+fn settle_rows(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -104,13 +127,15 @@ pub(crate) fn settle_positions(
     let floor = scratch.bodies.position_floor();
     scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
     let (mut solves, mut first) = (0, f64::INFINITY);
+    // Friction that begins to slip has a finer tolerance from then on.
+    let lost = if scratch.rows.contacts.is_empty() { LOST } else { LOST / SLIP_PART };
     while solves < MOST_SOLVES {
         let worst = look_ahead(model, method, look, floor, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
         }
         first = if solves == 0 { worst.max(1.0) } else { first };
-        if worst.is_nan() || worst > LOST * first {
+        if worst.is_nan() || worst > lost * first {
             break;
         }
         solves += settle_linear(scratch);
@@ -119,9 +144,8 @@ pub(crate) fn settle_positions(
     (solves, false)
 }
 
-/// Velocity correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
-/// those there were.
-pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+/// Velocity correction by the active set.
+fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
     let mut solves = 0;

@@ -164,6 +164,8 @@ spec! {
         restitution: Option<Scalar>,
         /// Rolling resistance, m.
         rolling_friction: Option<Scalar>,
+        /// Resistance to turning on the spot, m: torque over normal force.
+        torsional_friction: Option<Scalar>,
         /// Density, kg/m³, for bodies of this material that give none.
         density: Option<Scalar>,
         /// Colour for viewers.
@@ -182,6 +184,8 @@ spec! {
         restitution: Option<Scalar>,
         /// Rolling resistance, m.
         rolling_friction: Option<Scalar>,
+        /// Resistance to turning on the spot, m: torque over normal force.
+        torsional_friction: Option<Scalar>,
     }
 
     /// Two bodies or groups that do not touch.

@@ -1,0 +1,38 @@
+//! Speed of a model of the gallery: `cargo run --release -p gelenk-impulse --example scene_speed -- walker 0.005 1000`.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
+
+use std::time::Instant;
+
+use gelenk_impulse::Simulation;
+use gelenk_model::RunSettings;
+
+fn main() {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let [name, h, steps] = &given[..] else {
+        eprintln!("scene_speed NAME STEP STEPS");
+        return;
+    };
+    let scene = gelenk_scenes::scene(name).expect("a scene of that name");
+    let options = gelenk_model::LoadOptions::default();
+    let model = gelenk_model::load_text(name, scene.text, &options).expect("a model").model;
+    let settings = RunSettings { step: h.parse().expect("a number"), ..model.run.clone() };
+    let steps: u32 = steps.parse().expect("a number");
+    let mut simulation = Simulation::new(&model, &settings).expect("the model starts");
+    let begin = Instant::now();
+    for _ in 0..steps {
+        simulation.step().expect("the step is made");
+    }
+    let time = begin.elapsed().as_secs_f64() / f64::from(steps);
+    let totals = simulation.totals();
+    let per_step = |n: u64| n as f64 / f64::from(steps);
+    println!(
+        "{name}: {:.1} us a step, {:.2} + {:.2} solves a step, energy error {:.2e} J",
+        1e6 * time,
+        per_step(totals.corrections),
+        per_step(totals.velocity_corrections),
+        simulation.energy_errors().1,
+    );
+    for (i, s) in simulation.state().s.iter().enumerate().skip(1).take(2) {
+        println!("  body {i} at {s:?}");
+    }
+}

@@ -1,0 +1,242 @@
+//! Bodies that touch: Newton on the velocities of the bodies, island by island.
+//!
+//! The direct solver eliminates the velocities and factorizes K = J M⁻¹ Jᵀ over the rows. Where bodies rest on one another there are many more
+//! rows than velocities, most of them redundant. Here the impulses are eliminated: H has one block of 6 × 6 for each body, however many
+//! points touch.
+
+mod cholesky;
+mod newton;
+mod pattern;
+
+use gelenk_model::Model;
+
+use self::newton::{Near, Newton};
+use self::pattern::{Island, Pattern};
+use crate::bounds::Bound;
+use crate::method::Method;
+use crate::rows::{Look, Rows};
+use crate::scratch::{Bodies, Scratch};
+use crate::small;
+use crate::solver::norm;
+
+/// What is corrected is corrected to this part of its tolerance, so that what rests needs nothing in the steps that follow.
+const DEEP: f64 = 0.01;
+
+/// Rounding of rates reaches impulses as often as the weights of the rows say; as a part of the largest speed.
+const FLOOR: f64 = 1e5 * f64::EPSILON;
+
+/// Most looks at C(t+h).
+const MOST_LOOKS: u32 = 12;
+
+/// Memory of the solver.
+#[derive(Clone, Debug, Default)]
+pub struct Primal {
+    pattern: Pattern,
+    newton: Newton,
+    /// Whether the numbers belong to the present rows.
+    pub(crate) ready: bool,
+}
+
+/// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are
+/// those there were.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> (u64, bool) {
+    let floor = scratch.bodies.position_floor();
+    scratch.with_primal(|primal, scratch| {
+        let Scratch { bodies, rows, work, .. } = scratch;
+        let rate = 1.0 / look.h;
+        for i in 0..rows.blocks.len() {
+            let block = &rows.blocks[i];
+            let tolerance = block.tolerance.unwrap_or(method.tolerance).max(floor);
+            let (_, allowed) = block.bound.target(0.0, tolerance);
+            primal.newton.allowed[i] = allowed * rate.abs();
+        }
+        let slow = method.tolerance * rate.abs();
+        let see = |newton: &mut Newton, rows: &mut Rows, bodies: &mut Bodies, i: usize| {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            let mut c = [0.0; small::MAX];
+            rows.error_ahead(i, model, bodies, look, work, &mut c[..n]);
+            let bound = rows.blocks[i].bound;
+            rows.gap[i] = match bound {
+                Bound::None => norm(&c[..n]),
+                Bound::Rope | Bound::Stop | Bound::Contact => c[0].max(0.0),
+                Bound::Friction | Bound::Disk => 0.0,
+            };
+            let allowed = newton.allowed[i] * look.h.abs();
+            for k in 0..n {
+                // What rests at a stop keeps half of what is allowed away from it.
+                let target = match bound {
+                    Bound::Rope | Bound::Stop | Bound::Contact => {
+                        rows.target[row + k].clamp(0.0, 0.5 * allowed)
+                    }
+                    _ => rows.target[row + k],
+                };
+                newton.e[row + k] = (c[k] - target) * rate;
+            }
+        };
+        primal.settle(rows, bodies, false, (slow, rate.abs()), see)
+    })
+}
+
+/// Velocity correction from the impulses there are, likewise.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    scratch.with_primal(|primal, scratch| {
+        let Scratch { bodies, rows, .. } = scratch;
+        primal.newton.allowed.fill(tolerance);
+        let see = |newton: &mut Newton, rows: &mut Rows, bodies: &mut Bodies, i: usize| {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            rows.error_rate(i, &bodies.twists, &mut newton.e[row..row + n]);
+            let e = &newton.e[row..row + n];
+            rows.velocity_error[i] = match rows.blocks[i].bound {
+                Bound::None => norm(e),
+                Bound::Rope | Bound::Stop | Bound::Contact => e[0].max(0.0),
+                Bound::Friction | Bound::Disk => 0.0,
+            };
+        };
+        primal.settle(rows, bodies, true, (10.0 * tolerance, 0.0), see)
+    })
+}
+
+impl Scratch {
+    /// Runs `solve` with the solver's memory at the present rows.
+    fn with_primal(
+        &mut self,
+        solve: impl FnOnce(&mut Primal, &mut Scratch) -> (u64, bool),
+    ) -> (u64, bool) {
+        let mut primal = self.primal.take().unwrap_or_default();
+        if !primal.ready {
+            primal.pattern.follow(&self.rows, &self.bodies);
+            primal.newton.prepare(&primal.pattern, &self.rows, &self.bodies);
+            primal.ready = true;
+        }
+        let found = solve(&mut primal, self);
+        self.primal = Some(primal);
+        found
+    }
+}
+
+impl Primal {
+    /// Island after island; `see` writes the rates of a block at the velocities there are.
+    fn settle(
+        &mut self,
+        rows: &mut Rows,
+        bodies: &mut Bodies,
+        velocity: bool,
+        (slow, rate): (f64, f64),
+        mut see: impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
+    ) -> (u64, bool) {
+        let speed = bodies.twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
+        self.newton.floor = FLOOR * speed.fold(1.0, f64::max);
+        let found = if velocity { &rows.velocity_impulse } else { &rows.impulse };
+        self.newton.p.copy_from_slice(found);
+        rows.begun.copy_from_slice(found);
+        for i in 0..rows.blocks.len() {
+            rows.out[i] = rows.inactive[i];
+            if velocity {
+                rows.velocity_error[i] = 0.0;
+            } else {
+                rows.gap[i] = 0.0;
+            }
+        }
+        let (mut solves, mut closed) = (0, true);
+        for k in 0..self.pattern.islands.len() {
+            let island = self.pattern.islands[k];
+            let (own, settled) =
+                self.settle_island(&island, rows, bodies, velocity, (slow, rate), &mut see);
+            solves += own;
+            if !settled {
+                closed = false;
+                break;
+            }
+        }
+        if !closed {
+            put_back(rows, bodies, velocity);
+        }
+        (solves, closed)
+    }
+
+    /// Each look at the rates gives a linear problem, which is solved to the end before the next look. What moves is solved for unless it is
+    /// within a small part of the tolerance; what rests only when it is out of tolerance.
+    fn settle_island(
+        &mut self,
+        island: &Island,
+        rows: &mut Rows,
+        bodies: &mut Bodies,
+        velocity: bool,
+        (slow, rate): (f64, f64),
+        see: &mut impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
+    ) -> (u64, bool) {
+        let Primal { pattern, newton, .. } = self;
+        let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        let joints = blocks.iter().any(|&i| rows.blocks[i].bound == Bound::None);
+        let rests = !joints
+            && pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
+                let twist =
+                    if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
+                twist.s_dot.amax().max(twist.omega.amax()) <= slow
+            });
+        let (mut solves, mut before) = (0, f64::INFINITY);
+        for look in 0..MOST_LOOKS {
+            for &i in blocks {
+                if !rows.inactive[i] {
+                    see(newton, rows, bodies, i);
+                }
+            }
+            // Gaps of joints count whole, not from the target of a part of a step.
+            let joints =
+                blocks.iter().filter(|&&i| rate > 0.0 && rows.blocks[i].bound == Bound::None);
+            let gap = joints.map(|&i| rows.gap[i] * rate / newton.allowed[i]).fold(0.0, f64::max);
+            let worst = newton.worst(pattern, rows, island, Near::ENOUGH).max(gap);
+            let near =
+                if look == 0 && rests { Near::WITHIN } else { Near { held: DEEP, ..Near::WITHIN } };
+            let deep = newton.worst(pattern, rows, island, near);
+            if deep < 1.0 || look > 0 && worst < 1.0 && deep > 0.5 * before {
+                return (solves, true);
+            }
+            if worst.is_nan() || look > 2 && worst > 100.0 * before.max(1.0) {
+                break;
+            }
+            before = deep;
+            newton.begin(pattern, rows, island);
+            let (own, settled) =
+                newton.settle(pattern, rows, island, Near { held: 0.5 * DEEP, ..near });
+            solves += own;
+            if !settled {
+                // What was within tolerance before stays as it was.
+                return (solves, worst < 1.0);
+            }
+            for &i in blocks {
+                if !rows.inactive[i] {
+                    give(rows, bodies, i, &newton.p, velocity);
+                }
+            }
+        }
+        (solves, false)
+    }
+}
+
+/// Gives block `i` the impulses `p` in place of those it has.
+fn give(rows: &mut Rows, bodies: &mut Bodies, i: usize, p: &[f64], velocity: bool) {
+    let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+    let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+    let mut delta = [0.0; small::MAX];
+    for k in 0..n {
+        delta[k] = p[row + k] - now[row + k];
+        now[row + k] = p[row + k];
+    }
+    rows.apply(i, &delta[..n], bodies);
+}
+
+/// Takes the impulses since the beginning of a correction back.
+pub(super) fn put_back(rows: &mut Rows, bodies: &mut Bodies, velocity: bool) {
+    let begun = std::mem::take(&mut rows.begun);
+    for i in 0..rows.blocks.len() {
+        give(rows, bodies, i, &begun, velocity);
+    }
+    rows.begun = begun;
+}

@@ -1,0 +1,611 @@
+//! The linear problem: rates e + Ĵ Δu, impulses within their bounds.
+
+use super::cholesky::{Cholesky, Six};
+use super::pattern::{Island, Pattern};
+use crate::bounds::{Bound, SLIP_PART};
+use crate::rows::Rows;
+use crate::scratch::Bodies;
+use crate::small;
+
+/// Weight of the rows, as a multiple of 1/K of each alone. A larger one needs fewer rounds but takes more digits: what is left of a
+/// direction in which all rows together move the bodies by σ ≤ 1 (K scaled) is 1/(1 + r σ) a round, and rounding of rates
+/// reaches the impulses r-fold.
+const WEIGHT: f64 = 1e4;
+
+/// Most solves of one linear problem.
+const MOST_SOLVES: u64 = 100;
+
+/// Solves after which an island that has not come nearer for so long is given up.
+const PATIENCE: u64 = 15;
+
+/// How near is near enough, as parts of what is allowed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near {
+    /// Of rows that hold.
+    pub held: f64,
+    /// Of friction that slips: by how much its impulse may be off.
+    pub slips: f64,
+}
+
+impl Near {
+    /// What a step is content with where it can be had no better: friction that changes between holding and slipping at many points of one
+    /// body may find no end.
+    pub(super) const ENOUGH: Near = Near { held: 1.0, slips: 0.1 };
+
+    /// Within tolerance.
+    pub(super) const WITHIN: Near = Near { held: 1.0, slips: SLIP_PART };
+}
+
+/// What a row block does in the solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// Its impulse is given: at a bound, or inactive.
+    Given,
+    /// Its rows are equations.
+    Holds,
+    /// Friction at the edge of its disk.
+    Slips,
+}
+
+/// Numbers of the problem.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Newton {
+    /// Ĵ = J M^(−1/2) in principal axes of the bodies, in the layout of [`Rows::jac`].
+    jac: Vec<f64>,
+    /// K⁻¹ of blocks that are equations, in the layout of [`Rows::k_inv`].
+    k_inv: Vec<f64>,
+    /// K of bounded blocks: largest eigenvalue. (n blocks)
+    stiffness: Vec<f64>,
+    /// Impulses that rows have, and what they would have by the rates there are. (n_rows)
+    pub p: Vec<f64>,
+    next: Vec<f64>,
+    /// The impulses that the weights pull to: those of the round before. (n_rows)
+    centre: Vec<f64>,
+    /// The best so far. (n_rows)
+    best: Vec<f64>,
+    /// Rates to be closed, and how they change along a step. (n_rows)
+    pub e: Vec<f64>,
+    e_step: Vec<f64>,
+    /// How far a rate may be off. (n blocks)
+    pub allowed: Vec<f64>,
+    /// Rates below this are rounding where impulses are found.
+    pub floor: f64,
+    /// (n blocks)
+    side: Vec<Side>,
+    side_before: Vec<Side>,
+    /// Largest friction impulse. (n blocks)
+    limit: Vec<f64>,
+    /// Ĵᵀ p and steps of it. (n columns)
+    u: Vec<Six>,
+    step: Vec<Six>,
+    factor: Cholesky,
+}
+
+impl Newton {
+    /// Takes the rows at the poses of the bodies.
+    pub(super) fn prepare(&mut self, pattern: &Pattern, rows: &Rows, bodies: &Bodies) {
+        let (n_rows, n_blocks) = (rows.impulse.len(), rows.blocks.len());
+        self.jac.resize(rows.jac.len(), 0.0);
+        self.k_inv.resize(rows.k_inv.len(), 0.0);
+        let Newton { p, next, centre, best, e, e_step, .. } = self;
+        for numbers in [p, next, centre, best, e, e_step] {
+            numbers.resize(n_rows, 0.0);
+        }
+        for numbers in [&mut self.allowed, &mut self.stiffness, &mut self.limit] {
+            numbers.resize(n_blocks, 0.0);
+        }
+        self.side.resize(n_blocks, Side::Given);
+        self.side_before.resize(n_blocks, Side::Given);
+        self.u.resize(pattern.body.len(), [0.0; 6]);
+        self.step.resize(pattern.body.len(), [0.0; 6]);
+        self.factor.resize(pattern);
+        for (i, block) in rows.blocks.iter().enumerate() {
+            let (n, width) = (block.n_rows, 6 * block.n_bodies);
+            for slot in 0..block.n_bodies {
+                let body = rows.body_list[block.first_body + slot];
+                let (m, inertia) = (bodies.mass_inv[body].sqrt(), &bodies.inertia_inv[body]);
+                let roots = [inertia.x.sqrt(), inertia.y.sqrt(), inertia.z.sqrt()];
+                let rot = &bodies.poses[body].rot;
+                for row in 0..n {
+                    let at = block.jac + row * width + 6 * slot;
+                    let jac = &rows.jac[at..at + 6];
+                    let own = &mut self.jac[at..at + 6];
+                    for k in 0..3 {
+                        own[k] = m * jac[k];
+                        let turn: f64 = (0..3).map(|j| rot[(j, k)] * jac[3 + j]).sum();
+                        own[3 + k] = roots[k] * turn;
+                    }
+                }
+            }
+            match block.bound {
+                Bound::None => {
+                    let k = &mut self.k_inv[block.k..block.k + n * n];
+                    let jac = &self.jac[block.jac..block.jac + n * width];
+                    for a in 0..n {
+                        for b in 0..n {
+                            let pair = jac[a * width..][..width].iter().zip(&jac[b * width..]);
+                            k[a * n + b] = pair.map(|(x, y)| x * y).sum();
+                        }
+                    }
+                    small::invert(k, n);
+                }
+                Bound::Contact | Bound::Disk => self.stiffness[i] = rows.stiffness(i),
+                Bound::Rope | Bound::Stop | Bound::Friction => {
+                    let jac = &self.jac[block.jac..block.jac + width];
+                    self.stiffness[i] = jac.iter().map(|x| x * x).sum();
+                }
+            }
+        }
+    }
+
+    /// Begins with the impulses p of an island.
+    pub(super) fn begin(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        self.u[island.columns.0..island.columns.1].fill([0.0; 6]);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            if !rows.inactive[i] {
+                push(&self.jac, &self.p, pattern, rows, i, 1.0, &mut self.u);
+            }
+        }
+    }
+
+    /// Finds impulses p whose rates e fit them, as `near` as asked. Returns the number of solves and whether it did, or came near enough.
+    ///
+    /// A proximal point method: with weights D = r/K, the impulses P(p − D e), P the projection on the bounds, are what the rows
+    /// have where the velocities u solve
+    ///
+    /// ```text
+    /// u = Ĵᵀ P(p − D (e + Ĵ Δu)),       H = 1 + Ĵᵀ D P′ Ĵ
+    /// ```
+    /// the minimum of a convex function of u, which Newton's method finds; then they become p. What it ends at does not depend on r, and
+    /// rows that say the same need no decision between them. \[Rockafellar 1976\]; \[Qi, Sun 1993\].
+    pub(super) fn settle(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        island: &Island,
+        near: Near,
+    ) -> (u64, bool) {
+        let mut solves = 0;
+        let (mut fresh, mut first_left) = (true, 0.0);
+        let (mut best, mut best_at, mut best_enough) = (f64::INFINITY, 0, f64::INFINITY);
+        let mut factored = false;
+        while solves < MOST_SOLVES {
+            if fresh {
+                let worst = self.worst(pattern, rows, island, near);
+                if worst < 1.0 {
+                    return (solves, true);
+                }
+                let enough = self.worst(pattern, rows, island, Near::ENOUGH);
+                if enough < best_enough {
+                    best_enough = enough;
+                    for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+                        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                        self.best[row..row + n].copy_from_slice(&self.p[row..row + n]);
+                    }
+                }
+                let held = self.worst_held(pattern, rows, island, near) < 1.0;
+                self.set_centres(pattern, rows, island, held && solves > 0);
+                self.respond(pattern, rows, island);
+                if worst < 0.5 * best {
+                    (best, best_at) = (worst, solves);
+                }
+                if !worst.is_finite() || solves > best_at + PATIENCE {
+                    break;
+                }
+                first_left = 0.0;
+            }
+            let slips = self.slips(pattern, island);
+            if !factored || slips || self.sides_changed(pattern, island) {
+                self.assemble(pattern, rows, island);
+                self.factor.factorize(pattern, island);
+                factored = true;
+            }
+            self.note_sides(pattern, island);
+            let left = self.residual(pattern, rows, island);
+            first_left = if first_left == 0.0 { left } else { first_left };
+            self.factor.solve(pattern, island, &mut self.step);
+            let alpha = self.search(pattern, rows, island);
+            self.go(pattern, rows, island, alpha);
+            solves += 1;
+            self.respond(pattern, rows, island);
+            // With the same rows the function is a parabola, and its minimum found. The residual is of the size D e: what is left of
+            // it is to be small beside e.
+            let settled =
+                alpha.total_cmp(&1.0).is_eq() && !slips && !self.sides_changed(pattern, island);
+            fresh = settled || self.residual(pattern, rows, island) <= 0.1 / WEIGHT * first_left;
+            if fresh {
+                self.take(pattern, rows, island);
+            }
+        }
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            self.p[row..row + n].copy_from_slice(&self.best[row..row + n]);
+        }
+        (solves, best_enough < 1.0)
+    }
+
+    /// Begins a round: limits of friction by the normal impulses there are, and centres. While Newton goes on they stay: with them the
+    /// function is convex.
+    ///
+    /// Rows that hold well enough (`held`) keep their centres. Contacts that say the same never quite agree, and in every round the
+    /// weights would add to the stress between them; the friction that slips with it would find no end.
+    fn set_centres(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, held: bool) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            if !held || self.side[i] == Side::Slips {
+                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                self.centre[row..row + n].copy_from_slice(&self.p[row..row + n]);
+            }
+        }
+        self.set_limits(pattern, rows, island);
+    }
+
+    fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            if rows.blocks[i].bound == Bound::Disk {
+                let (normal, ratio) = rows.disk_ratio(i);
+                self.limit[i] = ratio * self.p[normal].abs();
+            }
+        }
+    }
+
+    /// P(p − D e) and the sides of all blocks.
+    fn respond(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            let mut next = [0.0; small::MAX];
+            self.side[i] = self.pressed(rows, i, 0.0, &mut next);
+            self.next[row..row + n].copy_from_slice(&next[..n]);
+        }
+    }
+
+    /// P(p − D (e + α ė)) of a block with the limits there are.
+    #[inline]
+    fn pressed(&self, rows: &Rows, i: usize, alpha: f64, next: &mut [f64; small::MAX]) -> Side {
+        let block = &rows.blocks[i];
+        let (row, n) = (block.first_row, block.n_rows);
+        let rows_of = row..row + n;
+        let (p, e, e_step) =
+            (&self.centre[rows_of.clone()], &self.e[rows_of.clone()], &self.e_step[rows_of]);
+        if rows.inactive[i] {
+            next[..n].copy_from_slice(p);
+            return Side::Given;
+        }
+        match block.bound {
+            Bound::None => {
+                for a in 0..n {
+                    let k_inv = &self.k_inv[block.k + a * n..][..n];
+                    let sum: f64 = (0..n).map(|b| k_inv[b] * (e[b] + alpha * e_step[b])).sum();
+                    next[a] = p[a] - WEIGHT * sum;
+                }
+                Side::Holds
+            }
+            Bound::Disk => {
+                let (k, limit) = (self.stiffness[i], self.limit[i]);
+                let weight = if k > 0.0 { WEIGHT / k } else { 0.0 };
+                for a in 0..n {
+                    next[a] = p[a] - weight * (e[a] + alpha * e_step[a]);
+                }
+                let size = if n == 2 { next[0].hypot(next[1]) } else { next[0].abs() };
+                if size <= limit {
+                    return Side::Holds;
+                }
+                for next in &mut next[..n] {
+                    *next *= limit / size;
+                }
+                if limit > 0.0 && n == 2 { Side::Slips } else { Side::Given }
+            }
+            Bound::Rope | Bound::Stop | Bound::Friction | Bound::Contact => {
+                let k = self.stiffness[i];
+                let weight = if k > 0.0 { WEIGHT / k } else { 0.0 };
+                let wanted = p[0] - weight * (e[0] + alpha * e_step[0]);
+                next[0] = wanted.clamp(rows.lower[row], rows.upper[row]);
+                if wanted.total_cmp(&next[0]).is_eq() && rows.lower[row] < rows.upper[row] {
+                    Side::Holds
+                } else {
+                    Side::Given
+                }
+            }
+        }
+    }
+
+    /// The worst rate over what is `near` enough: |p − P(p − e/K)| K.
+    pub(super) fn worst(&self, pattern: &Pattern, rows: &Rows, island: &Island, near: Near) -> f64 {
+        let mut worst = 0.0;
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let off = self.off_by(rows, i, near);
+            if off > worst || off.is_nan() {
+                worst = off;
+            }
+        }
+        worst
+    }
+
+    /// The same of all but friction that slips.
+    fn worst_held(&self, pattern: &Pattern, rows: &Rows, island: &Island, near: Near) -> f64 {
+        let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        let held = blocks.iter().filter(|&&i| self.side[i] != Side::Slips);
+        held.map(|&i| self.off_by(rows, i, near)).fold(0.0, f64::max)
+    }
+
+    /// The same of one block.
+    fn off_by(&self, rows: &Rows, i: usize, near: Near) -> f64 {
+        if rows.inactive[i] {
+            return 0.0;
+        }
+        let block = &rows.blocks[i];
+        let (row, n) = (block.first_row, block.n_rows);
+        let (p, e) = (&self.p[row..row + n], &self.e[row..row + n]);
+        let (k, allowed, part) = (self.stiffness[i], self.allowed[i], near.held);
+        match block.bound {
+            Bound::None => e.iter().map(|e| e * e).sum::<f64>().sqrt() / (part * allowed),
+            _ if k <= 0.0 => 0.0,
+            Bound::Disk => {
+                let (normal, ratio) = rows.disk_ratio(i);
+                let limit = ratio * self.p[normal].abs();
+                let mut x = [0.0; 2];
+                for a in 0..n {
+                    x[a] = p[a] - e[a] / k;
+                }
+                // What holds within its disk, and well enough, holds; where it slips is another matter.
+                let (held, slow) = (p[0].hypot(p[n - 1]), e[0].hypot(e[n - 1]));
+                if slow < part * allowed && held <= limit * (1.0 + 1e-9) {
+                    return slow / (part * allowed);
+                }
+                let size = x[0].hypot(x[1]);
+                let (cut, part) =
+                    if size > limit { (limit / size, near.slips) } else { (1.0, part) };
+                let far: f64 = (0..n).map(|a| (p[a] - cut * x[a]) * (p[a] - cut * x[a])).sum();
+                far.sqrt() * k / (part * allowed).max(self.floor)
+            }
+            _ => {
+                let next = (p[0] - e[0] / k).clamp(rows.lower[row], rows.upper[row]);
+                (p[0] - next).abs() * k / (part * allowed)
+            }
+        }
+    }
+
+    fn slips(&self, pattern: &Pattern, island: &Island) -> bool {
+        pattern.blocks[island.blocks.0..island.blocks.1]
+            .iter()
+            .any(|&i| self.side[i] == Side::Slips)
+    }
+
+    fn sides_changed(&self, pattern: &Pattern, island: &Island) -> bool {
+        let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        blocks.iter().any(|&i| self.side[i] != self.side_before[i])
+    }
+
+    fn note_sides(&mut self, pattern: &Pattern, island: &Island) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            self.side_before[i] = self.side[i];
+        }
+    }
+
+    /// H = 1 + Ĵᵀ D P′ Ĵ.
+    fn assemble(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        self.factor.reset(pattern, island);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let block = &rows.blocks[i];
+            let (n, width) = (block.n_rows, 6 * block.n_bodies);
+            let mut d = [0.0; small::MAX * small::MAX];
+            match self.side[i] {
+                Side::Given => continue,
+                Side::Holds if block.bound == Bound::None => {
+                    for (d, k) in d.iter_mut().zip(&self.k_inv[block.k..block.k + n * n]) {
+                        *d = WEIGHT * k;
+                    }
+                }
+                Side::Holds => {
+                    for a in 0..n {
+                        d[a * n + a] = WEIGHT / self.stiffness[i];
+                    }
+                }
+                Side::Slips => {
+                    // The projection turns with the rate: (limit/|x|) (1 − x xᵀ/|x|²).
+                    let weight = WEIGHT / self.stiffness[i];
+                    let row = block.first_row;
+                    let x = [0, 1].map(|a| self.centre[row + a] - weight * self.e[row + a]);
+                    let size = x[0].hypot(x[1]);
+                    let (c, s) = (x[0] / size, x[1] / size);
+                    let w = weight * self.limit[i] / size;
+                    d[0] = w * s * s;
+                    d[1] = -w * c * s;
+                    d[2] = d[1];
+                    d[3] = w * c * c;
+                }
+            }
+            let jac = &self.jac[block.jac..block.jac + n * width];
+            for slot in 0..block.n_bodies {
+                // D Ĵ of this body, then all that it meets.
+                let mut weighted = [[0.0; 6]; small::MAX];
+                let pairs = &pattern.pairs[pattern.first_pair[i]..pattern.first_pair[i + 1]];
+                if !pairs.iter().any(|pair| pair.slot_b == slot) {
+                    continue;
+                }
+                for a in 0..n {
+                    for b in 0..n {
+                        let w = d[a * n + b];
+                        if w != 0.0 {
+                            let jac = &jac[b * width + 6 * slot..][..6];
+                            for k in 0..6 {
+                                weighted[a][k] += w * jac[k];
+                            }
+                        }
+                    }
+                }
+                for pair in pairs.iter().filter(|pair| pair.slot_b == slot) {
+                    let columns = &pattern.columns[block.first_body..];
+                    let target = if columns[pair.slot_a] == columns[pair.slot_b] {
+                        &mut self.factor.diagonal[pair.place]
+                    } else {
+                        &mut self.factor.below[pair.place]
+                    };
+                    for a in 0..n {
+                        let jac = &jac[a * width + 6 * pair.slot_a..][..6];
+                        let weighted = &weighted[a];
+                        for k in 0..6 {
+                            for m in 0..6 {
+                                target[6 * k + m] += jac[k] * weighted[m];
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// step = Ĵᵀ P − u; returns its size.
+    fn residual(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
+        let columns = island.columns.0..island.columns.1;
+        for k in columns.clone() {
+            self.step[k] = self.u[k].map(|u| -u);
+        }
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            if !rows.inactive[i] {
+                push(&self.jac, &self.next, pattern, rows, i, 1.0, &mut self.step);
+            }
+        }
+        self.step[columns].iter().flatten().fold(0.0, |a: f64, b| a.max(b.abs()))
+    }
+
+    /// Rates along the step, and how far to go: φ′(α) = (u + α d)·d − P(α)·Ĵ d is to vanish about.
+    fn search(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            pull(&self.jac, &self.step, pattern, rows, i, &mut self.e_step, false);
+        }
+        let (mut ud, mut dd) = (0.0, 0.0);
+        for k in island.columns.0..island.columns.1 {
+            for m in 0..6 {
+                ud += self.u[k][m] * self.step[k][m];
+                dd += self.step[k][m] * self.step[k][m];
+            }
+        }
+        let slope = |alpha: f64| {
+            let mut sum = ud + alpha * dd;
+            let mut next = [0.0; small::MAX];
+            for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+                if rows.inactive[i] {
+                    continue;
+                }
+                self.pressed(rows, i, alpha, &mut next);
+                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                for a in 0..n {
+                    sum -= next[a] * self.e_step[row + a];
+                }
+            }
+            sum
+        };
+        let (start, end) = (slope(0.0), slope(1.0));
+        // φ′ is negative at 0, but for rounding, and never falls; NaN goes on to be found out.
+        if start >= 0.0 || end.is_nan() || end <= 0.5 * start.abs() {
+            return 1.0;
+        }
+        let (mut low, mut at_low, mut high, mut at_high) = (0.0, start, 1.0, end);
+        let mut alpha = 1.0;
+        for round in 0..60 {
+            // φ′ has kinks: false position with every other step a bisection.
+            alpha = if round % 2 == 1 {
+                0.5 * (low + high)
+            } else {
+                low - at_low * (high - low) / (at_high - at_low)
+            };
+            let now = slope(alpha);
+            if now.abs() <= 0.2 * start.abs() {
+                break;
+            }
+            if now < 0.0 {
+                (low, at_low) = (alpha, now);
+            } else {
+                (high, at_high) = (alpha, now);
+            }
+        }
+        alpha
+    }
+
+    /// u and e go on by α times the step.
+    fn go(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, alpha: f64) {
+        for k in island.columns.0..island.columns.1 {
+            for m in 0..6 {
+                self.u[k][m] += alpha * self.step[k][m];
+            }
+        }
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            for k in row..row + n {
+                self.e[k] += alpha * self.e_step[k];
+            }
+        }
+    }
+
+    /// p = P, and u and e with it; the step is P's residual.
+    fn take(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        self.residual(pattern, rows, island);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            self.p[row..row + n].copy_from_slice(&self.next[row..row + n]);
+            pull(&self.jac, &self.step, pattern, rows, i, &mut self.e, true);
+        }
+        for k in island.columns.0..island.columns.1 {
+            for m in 0..6 {
+                self.u[k][m] += self.step[k][m];
+            }
+        }
+    }
+}
+
+/// u += part Ĵᵀ p of a block.
+#[inline]
+fn push(
+    jac: &[f64],
+    p: &[f64],
+    pattern: &Pattern,
+    rows: &Rows,
+    i: usize,
+    part: f64,
+    u: &mut [Six],
+) {
+    let block = &rows.blocks[i];
+    let width = 6 * block.n_bodies;
+    for slot in 0..block.n_bodies {
+        let column = pattern.columns[block.first_body + slot];
+        if !Pattern::moves(column) {
+            continue;
+        }
+        let u = &mut u[column];
+        for row in 0..block.n_rows {
+            let jac = &jac[block.jac + row * width + 6 * slot..][..6];
+            let p = part * p[block.first_row + row];
+            for k in 0..6 {
+                u[k] += jac[k] * p;
+            }
+        }
+    }
+}
+
+/// e = Ĵ u of a block, or added to what is there.
+#[inline]
+fn pull(
+    jac: &[f64],
+    u: &[Six],
+    pattern: &Pattern,
+    rows: &Rows,
+    i: usize,
+    e: &mut [f64],
+    add: bool,
+) {
+    let block = &rows.blocks[i];
+    let width = 6 * block.n_bodies;
+    for row in 0..block.n_rows {
+        let mut sum = if add { e[block.first_row + row] } else { 0.0 };
+        for slot in 0..block.n_bodies {
+            let column = pattern.columns[block.first_body + slot];
+            if Pattern::moves(column) {
+                let (jac, u) = (&jac[block.jac + row * width + 6 * slot..][..6], &u[column]);
+                for k in 0..6 {
+                    sum += jac[k] * u[k];
+                }
+            }
+        }
+        e[block.first_row + row] = sum;
+    }
+}
