@@ -42,7 +42,7 @@ fn pyramid(rows: usize) -> Vec<[f64; 3]> {
 
 /// Boxes on a plane, apart, on a square grid.
 fn boxes(n: usize) -> Vec<[f64; 3]> {
-    let side = (n as f64).sqrt().ceil() as usize;
+    let side = n.isqrt() + usize::from(n.isqrt().pow(2) < n);
     (0..n)
         .map(|i| [2.0 * SIZE * (i % side) as f64, 2.0 * SIZE * (i / side) as f64, 0.5 * SIZE])
         .collect()
