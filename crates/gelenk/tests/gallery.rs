@@ -37,6 +37,7 @@ fn the_gallery_is_recorded_verified_exported_and_drawn() {
         let settings = RunSettings {
             duration: 40.0 * model.run.step,
             at: vec![10.5 * model.run.step],
+            sample: None,
             ..model.run.clone()
         };
         let path = folder.path().join(format!("{name}.mcap"));

@@ -66,8 +66,11 @@ pub struct BadSetting {
 impl Method {
     /// Whether position corrections go on within tolerance while that is cheap, so that what they leave does not add up over many
     /// steps. Without corrected velocities the energy is blurred anyway, and gentle steps bound the work of the gaps.
-    pub(crate) fn converges_fine(&self) -> bool {
-        self.velocity_correction && !self.gentle
+    /// Nor is there room for it where the tolerance is near `floor`, what rounding leaves.
+    pub(crate) fn converges_fine(&self, floor: f64) -> bool {
+        /// Least ratio of the tolerance to rounding.
+        const ROOM: f64 = 1e5;
+        self.velocity_correction && !self.gentle && self.tolerance > ROOM * floor
     }
 
     /// The method that `settings` asks for.

@@ -26,7 +26,7 @@ impl Random {
     }
 
     fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        usize::try_from(self.next() % n as u64).unwrap_or_default()
     }
 
     /// A direction, evenly spread.
@@ -254,9 +254,9 @@ fn impacts_make_no_energy_and_keep_momentum() {
             Err(error) => faults.push(format!("case {case}, fine: {error}")),
         }
     }
-    println!(
+    let seen = format!(
         "{hit} of {cases} hit, {impacts} impacts, {fine} with finer steps; momentum {worst_momentum:e}, growth {worst_growth:e}"
     );
-    assert!(2 * hit > cases, "only {hit} of {cases} hit");
-    assert!(faults.is_empty(), "{} of {cases}:\n{}", faults.len(), faults.join("\n"));
+    assert!(2 * hit > cases, "{seen}");
+    assert!(faults.is_empty(), "{seen}; {} of {cases}:\n{}", faults.len(), faults.join("\n"));
 }

@@ -90,7 +90,7 @@ impl Balls {
         self.begin_positions(rows);
         let allowed = rows.work_allowed;
         let see = |b: &mut Balls| b.look(look, method.tolerance, floor, allowed);
-        let found = newton(self, method.converges_fine(), see, Balls::solve_and_apply);
+        let found = newton(self, method.converges_fine(floor), see, Balls::solve_and_apply);
         self.end(&mut rows.impulse, &mut rows.gap);
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,

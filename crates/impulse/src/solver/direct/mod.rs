@@ -75,7 +75,7 @@ impl Solver for Direct {
         }
         let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
         let solve = |scratch: &mut Scratch| solve_and_apply(scratch, false);
-        let found = newton(scratch, method.converges_fine(), see, solve);
+        let found = newton(scratch, method.converges_fine(floor), see, solve);
         share::share(scratch, false);
         found.map_err(|(block, sweeps)| StepError::Positions {
             block,
