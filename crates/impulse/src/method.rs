@@ -69,7 +69,7 @@ impl Method {
     /// Nor is there room for it where the tolerance is near `floor`, what rounding leaves.
     pub(crate) fn converges_fine(&self, floor: f64) -> bool {
         /// Least ratio of the tolerance to rounding.
-        const ROOM: f64 = 1e5;
+        const ROOM: f64 = 2e4;
         self.velocity_correction && !self.gentle && self.tolerance > ROOM * floor
     }
 
