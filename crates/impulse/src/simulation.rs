@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use gelenk_collide::World;
 use gelenk_model::joint::JointId;
 use gelenk_model::run::{ContactForce, Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
@@ -71,6 +72,8 @@ impl<'m> Simulation<'m> {
     ) -> Result<Self, Failure> {
         let method = Method::new(settings)?;
         check_lengths(model, &state)?;
+        // A shape that cannot touch anything must not go unsaid.
+        World::new(model).map_err(|bad| Failure { reason: bad.to_string(), element: None })?;
         let mut simulation = Simulation {
             model: Cow::Borrowed(model),
             method,

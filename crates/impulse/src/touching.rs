@@ -30,7 +30,7 @@ pub(crate) struct Touching {
 }
 
 impl Touching {
-    /// None where nothing can touch.
+    /// None where nothing can touch. ([`Simulation`](crate::Simulation) refuses shapes that cannot take part.)
     pub(crate) fn new(model: &Model) -> Option<Self> {
         let world = World::new(model).ok().filter(|world| !world.is_empty())?;
         let active = vec![true; model.joints.len()];
