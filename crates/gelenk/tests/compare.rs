@@ -8,14 +8,16 @@ use gelenk::model::{LoadOptions, Loaded, Observer, RunReport, RunSettings, Sampl
 use gelenk::scenes::SCENES;
 use gelenk::{SimulateError, simulate, simulate_loaded};
 
-/// Scenes that begin in, or pass, a singular position: several motions go on from there.
-const SINGULAR: [&str; 3] = ["eight-loop-flat", "eight-loop-paper", "four-bar-ladder"];
+/// Scenes that begin in a singular position: several motions go on from there.
+const SINGULAR: [&str; 2] = ["eight-loop-flat", "eight-loop-paper"];
 
 fn load(name: &str) -> Loaded {
     let scene = gelenk::scenes::scene(name).unwrap_or_else(|| panic!("no scene {name}"));
     let overrides = match name {
         // Ten links of a hundred show the same and take a thousandth of the time.
         "chain-100" => vec![("n".to_owned(), "10".to_owned())],
+        // Tipped over slowly, its bars lie on one line only after the second looked at.
+        "four-bar-ladder" => vec![("v".to_owned(), "0.1".to_owned())],
         _ => Vec::new(),
     };
     let options = LoadOptions { overrides, ..LoadOptions::default() };
@@ -31,9 +33,7 @@ fn compared(loaded: &Loaded, duration: f64, orders: bool) -> Comparison {
 /// Agreement over one second.
 fn agrees(name: &str) {
     let loaded = load(name);
-    // The walker's drives have a corner in their second derivative, first at t = π/10 s; beyond it no method has its order.
-    let duration = if name == "walker" { 0.3 } else { 1.0 };
-    let comparison = compared(&loaded, duration, false);
+    let comparison = compared(&loaded, 1.0, false);
     assert_eq!(comparison.runs.len(), 2, "{name}: {:?}", comparison.unable);
     let worst = &comparison.worst;
     assert!(worst.position < 1e-8, "{name}: {worst:?}");
@@ -66,6 +66,7 @@ scenes! {
     screw_nut: "screw-nut";
     cardan_shaft: "cardan-shaft";
     four_bar: "four-bar";
+    four_bar_ladder: "four-bar-ladder";
     bricard: "bricard";
     slider_crank: "slider-crank";
     flyball_governor: "flyball-governor";

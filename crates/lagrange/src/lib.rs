@@ -61,6 +61,7 @@ pub mod simplify;
 mod state;
 pub mod system;
 mod tree;
+pub mod typeset;
 pub mod write;
 
 pub use derive::{Closed, Options};

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use gelenk_expr::Expr;
+use gelenk_lagrange::typeset::typeset;
 use gelenk_lagrange::write::{Style, write};
 use serde_json::{Map, Value, json};
 
@@ -124,11 +125,11 @@ impl Derivation {
         let mut out = text.strip_suffix(end).unwrap_or(&text).to_owned();
         for section in self.sections(what, Style::Latex) {
             let _ = writeln!(out, "\\subsection*{{{}}}", section.title);
-            for (left, right) in section.lines {
-                if left.is_empty() {
-                    let _ = writeln!(out, "{right}\\par");
+            for line in section.lines {
+                if line.0.is_empty() {
+                    let _ = writeln!(out, "{}\\par", line.1);
                 } else {
-                    let _ = writeln!(out, "\\begin{{align*}}\n{left} &= {right}\n\\end{{align*}}");
+                    out.push_str(&typeset(&[line]));
                 }
             }
         }
