@@ -185,11 +185,11 @@ impl Derivation {
         }));
         about
             .push(("accelerations".to_owned(), "second derivatives of the coordinates".to_owned()));
-        about.push(("mass".to_owned(), "M, lower triangle by rows".to_owned()));
+        about.push(("mass".to_owned(), "M, symmetric, by rows".to_owned()));
         about.push(("bias".to_owned(), "M q'' + bias = J^T lambda".to_owned()));
         let mut outputs = vec![
             ("accelerations".to_owned(), program.accelerations.clone()),
-            ("mass".to_owned(), program.mass.iter().flatten().copied().collect()),
+            ("mass".to_owned(), symmetric(&program.mass)),
             ("bias".to_owned(), program.bias.clone()),
         ];
         if loops {
@@ -205,4 +205,10 @@ impl Derivation {
         };
         Ok(code::generate(pool, &program, language)?)
     }
+}
+
+/// A matrix by rows from its lower triangle.
+fn symmetric(lower: &[Vec<Expr>]) -> Vec<Expr> {
+    let n = lower.len();
+    (0..n * n).map(|k| (k / n, k % n)).map(|(i, j)| lower[i.max(j)][i.min(j)]).collect()
 }
