@@ -211,6 +211,84 @@ fn joint_forces_agree_between_engines() {
     }
 }
 
+/// The derived expressions of joint forces have the values that the model's own rows give in a run.
+#[test]
+fn derived_joint_forces_are_those_of_the_run() {
+    for name in [
+        "double-pendulum",
+        "heavy-top",
+        "spherical-pendulum",
+        "three-link-arm",
+        "slider-crank",
+        "four-bar",
+    ] {
+        let loaded = load(name);
+        let options = gelenk::derive::DeriveOptions {
+            joint_forces: vec!["all".to_owned()],
+            ..gelenk::derive::DeriveOptions::default()
+        };
+        let mut derivation = gelenk::derive::derive(&loaded, &options).expect("derives");
+        let settings = RunSettings {
+            engine: "lagrange".to_owned(),
+            duration: 0.05,
+            sample: Some(0.05),
+            ..loaded.model.run.clone()
+        };
+        let (report, log) = run(&loaded, &settings);
+        let numeric = derivation.equations.numeric(&loaded.model).expect("numbers");
+        let (q, qd) = numeric.read_state(&loaded.model, &report.state);
+        let t = report.state.t;
+        let qdd = numeric.accelerations(&q, &qd, t);
+        let lambda = numeric.multipliers(&q, &qd, t);
+        let pool = derivation.equations.pool();
+        let value = |e| {
+            pool.eval(e, |symbol| {
+                let text = pool.display(symbol).to_string();
+                let system = &derivation.equations.system;
+                for (k, c) in system.coordinates.iter().enumerate() {
+                    if symbol == c.symbol {
+                        return q[k];
+                    }
+                    if symbol == c.rate {
+                        return qd[k];
+                    }
+                    if symbol == c.acceleration {
+                        return qdd[k];
+                    }
+                }
+                if let Some(p) = system.parameters.iter().find(|p| p.symbol == symbol) {
+                    return p.value;
+                }
+                if let Some(k) = text.strip_prefix("lambda") {
+                    return lambda[k.parse::<usize>().unwrap() - 1];
+                }
+                if let Some((_, value)) = system.inputs.iter().find(|(s, _)| *s == symbol) {
+                    return *value;
+                }
+                assert_eq!(text, "t");
+                report.state.t
+            })
+        };
+        for joint in &derivation.joint_forces {
+            let id = loaded.model.joints.iter().position(|j| j.name == joint.joint).unwrap();
+            let own = log.forces.last().unwrap()[id];
+            let size = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let force = size(&joint.force.map(value));
+            let torque = size(&joint.torque.map(value));
+            let (f, m) = (size(&own[..3]), size(&own[3..]));
+            assert!((force - f).abs() < 1e-9 * f, "{name}, {}: {force} N, {f} N", joint.joint);
+            // A slider's torque is about its place on the first body here, about that on the second there.
+            if joint.joint != "cylinder" {
+                assert!(
+                    (torque - m).abs() < 1e-9,
+                    "{name}, {}: {torque} N m, {m} N m",
+                    joint.joint
+                );
+            }
+        }
+    }
+}
+
 /// Angles of joints are counted on over full turns, however long the steps.
 #[test]
 fn turns_are_counted() {

@@ -55,6 +55,7 @@ pub mod model;
 pub mod numeric;
 pub mod print;
 pub mod program;
+pub mod reactions;
 mod recombine;
 pub mod ring;
 pub mod simplify;

@@ -15,7 +15,7 @@ use crate::ring::Ring;
 use crate::state::Reader;
 use crate::system::{
     AlongKind, Axes, Closure, Coordinate, DeriveError, Law, Link, LinkPoint, Load, MatExpr,
-    Measure, Motion, Node, Parameter, Row, System, VecExpr,
+    Measure, Motion, Node, Parameter, Row, System, TreeJoint, VecExpr,
 };
 use crate::tree::{Carrier, plan};
 
@@ -101,6 +101,7 @@ impl<'a> Build<'a> {
                 coordinates: Vec::new(),
                 nodes: vec![root],
                 links: Vec::new(),
+                joints: Vec::new(),
                 loads: Vec::new(),
                 closures: Vec::new(),
                 parameters: Vec::new(),
@@ -262,10 +263,24 @@ impl<'a> Build<'a> {
     /// Seats a body of the model: nodes of its joint, its inertia, readers of its coordinates.
     fn body(&mut self, body: usize, parent: usize, carrier: Carrier) -> Result<(), DeriveError> {
         let above = self.seats[parent].expect("parents come first");
+        let (first, coordinate) = (self.system.nodes.len(), self.system.coordinates.len());
         let seat = match carrier {
             Carrier::Free => self.free(body, &above),
             Carrier::Joint(joint, reversed) => self.carried(body, joint, reversed, &above)?,
         };
+        if let Carrier::Joint(joint, _) = carrier
+            && first < self.system.nodes.len()
+        {
+            let model = &self.loaded.model;
+            self.system.joints.push(TreeJoint {
+                name: model.joints[joint].name.clone(),
+                from: model.bodies[parent].name.clone(),
+                on: model.bodies[body].name.clone(),
+                first,
+                coordinates: (coordinate..self.system.coordinates.len()).collect(),
+                is_ball: matches!(model.joints[joint].kind.type_name(), "ball" | "distance"),
+            });
+        }
         self.seats[body] = Some(seat);
         self.link(body, &seat);
         Ok(())

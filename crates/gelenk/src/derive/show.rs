@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use gelenk_expr::Expr;
-use gelenk_lagrange::typeset::typeset;
+use gelenk_lagrange::typeset::{latex_text, typeset};
 use gelenk_lagrange::write::{Style, write};
 use serde_json::{Map, Value, json};
 
@@ -182,6 +182,9 @@ impl Derivation {
             }
             out.push(Section { title: "First integrals", lines });
         }
+        if !self.joint_forces.is_empty() {
+            out.push(Section { title: "Forces of joints", lines: self.joint_lines(style) });
+        }
         if wanted(what, Part::Equilibria) && self.sought_rest {
             out.push(Section { title: "Places of rest", lines: self.rest_lines(style) });
         }
@@ -212,6 +215,31 @@ impl Derivation {
             out.push(Section { title, lines });
         }
         out
+    }
+
+    /// Force and torque of each joint asked for, without components that are zero.
+    fn joint_lines(&self, style: Style) -> Vec<(String, String)> {
+        let pool = self.equations.pool();
+        let mut lines = Vec::new();
+        for joint in &self.joint_forces {
+            let about = format!(
+                "joint `{}` on `{}`, N and N m about the joint, in axes that are those of space as drawn and turn with `{}`",
+                joint.joint, joint.on, joint.from
+            );
+            let about = match style {
+                Style::Text => about,
+                Style::Latex => latex_text(&about),
+            };
+            lines.push((String::new(), about));
+            for (letter, parts) in [("F", &joint.force), ("T", &joint.torque)] {
+                for (axis, e) in ["x", "y", "z"].into_iter().zip(parts) {
+                    if *e != Expr::ZERO {
+                        lines.push((format!("{letter}_{axis}"), write(pool, *e, style)));
+                    }
+                }
+            }
+        }
+        lines
     }
 
     fn rest_lines(&self, style: Style) -> Vec<(String, String)> {
@@ -294,6 +322,20 @@ impl Derivation {
             let all: Vec<Value> =
                 self.equilibria.iter().map(|e| json!({ "q": e.q, "stable": e.stable })).collect();
             out.insert("equilibria".to_owned(), json!(all));
+        }
+        if !self.joint_forces.is_empty() {
+            let three = |v: &[Expr; 3]| -> Value { v.iter().map(|e| text(*e)).collect() };
+            let all: Map<String, Value> = self
+                .joint_forces
+                .iter()
+                .map(|j| {
+                    let value = json!({
+                        "from": j.from, "on": j.on, "force": three(&j.force), "torque": three(&j.torque),
+                    });
+                    (j.joint.clone(), value)
+                })
+                .collect();
+            out.insert("joint_forces".to_owned(), Value::Object(all));
         }
         if let Some(linear) = &self.linear {
             let matrix = |m: &[Vec<Expr>]| -> Value {
