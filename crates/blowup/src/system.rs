@@ -65,30 +65,29 @@ impl<C: Field> System<C> {
     /// rounding left over is taken away.
     #[must_use]
     pub fn triangular(&self, epsilon: f64) -> Self {
-        let n = self.n_variables();
-        let mut rest = self.equations.clone();
+        let mut rest: Vec<(usize, Poly<C>)> = self.equations.iter().cloned().enumerate().collect();
         let mut done = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
-            // Exact numbers: the first equation that has a linear term, as one does by hand.
+            // Exact numbers: the shortest equation, as one does by hand. Floats: the largest pivot.
             let mut pivot: Option<(usize, usize, f64)> = None;
-            for (row, g) in rest.iter().enumerate() {
+            for (row, (_, g)) in rest.iter().enumerate() {
                 for (column, c) in g.linear_part().iter().enumerate() {
                     if c.is_below(epsilon) {
                         continue;
                     }
-                    let size = if C::is_rounded() { c.size() } else { 1.0 };
-                    if pivot.is_none_or(|(_, _, best)| size > best) {
-                        pivot = Some((row, column, size));
+                    let merit = if C::is_rounded() { c.size() } else { -(g.len() as f64) };
+                    if pivot.is_none_or(|(_, _, best)| merit > best) {
+                        pivot = Some((row, column, merit));
                     }
                 }
             }
             let Some((row, column, _)) = pivot else { break };
             let chosen = rest.remove(row);
-            let factor = chosen.linear_part()[column].inverse().unwrap_or_else(C::zero);
-            for g in &mut rest {
+            let factor = chosen.1.linear_part()[column].inverse().unwrap_or_else(C::zero);
+            for (_, g) in &mut rest {
                 let c = g.linear_part()[column].clone();
                 if !c.is_zero() {
-                    *g = g.minus(&chosen.scaled(&c.times(&factor)));
+                    *g = g.minus(&chosen.1.scaled(&c.times(&factor)));
                     if C::is_rounded() {
                         *g = g.without_small(epsilon);
                     }
@@ -96,9 +95,9 @@ impl<C: Field> System<C> {
             }
             done.push(chosen);
         }
+        done.sort_by_key(|(index, _)| *index);
         done.extend(rest);
-        debug_assert!(done.iter().all(|g| g.n_variables() == n));
-        Self { names: self.names.clone(), equations: done }
+        Self { names: self.names.clone(), equations: done.into_iter().map(|(_, g)| g).collect() }
     }
 
     /// Whether all equations have a linear part at the origin after [`triangular`](Self::triangular).
