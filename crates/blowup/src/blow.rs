@@ -247,7 +247,7 @@ fn local_system<C: Field>(system: &System<C>, place: &[C], epsilon: f64) -> Syst
     local
 }
 
-fn order_of<C: Field>(system: &System<C>, curve: &[Vec<C>], judge: &Judge<C>) -> Option<usize> {
+pub(crate) fn order_of<C: Field>(system: &System<C>, curve: &[Vec<C>], judge: &Judge<C>) -> Option<usize> {
     let rows = system.jacobian();
     let rows = rows.iter().map(|row| row.iter().map(|p| series::eval(p, curve)).collect());
     matrix_order(rows.collect(), judge.curve_epsilon)
@@ -299,7 +299,7 @@ fn numbered(letter: &str, round: usize) -> String {
 
 /// Divides each equation by the highest power of variable `k`, which stands in every monomial with the
 /// degree of the monomial it comes from; terms that do not count are divided by their own power.
-fn divided<C: Field>(
+pub(crate) fn divided<C: Field>(
     triangular: &System<C>,
     names: &[String],
     place: impl Fn(&Monomial) -> Vec<u16>,

@@ -1,14 +1,20 @@
 //! Singular positions.
 mod blow;
+mod branches;
 mod error;
 mod field;
 pub mod groebner;
+mod inertia;
 mod poly;
+mod redundant;
 pub mod series;
 pub mod solve;
 mod system;
 pub use blow::{Judge, Method, Resolution, Round, blow_up};
+pub use branches::{Branch, Branches, branches};
 pub use error::Error;
 pub use field::{Field, Gauss};
+pub use inertia::{admits_smooth_motion, whole_matrix};
 pub use poly::{Monomial, Poly};
+pub use redundant::{Redundancy, Squares, redundancy, redundant};
 pub use system::System;
