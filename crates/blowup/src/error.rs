@@ -74,6 +74,17 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A mass that is not positive.
+    #[error("`{name}` has mass {mass}; it must be above 0")]
+    BadMass {
+        /// The coordinate.
+        name: String,
+        /// Its mass.
+        mass: f64,
+    },
+    /// The motion would start in a singular position, where its branch is not known yet.
+    #[error("the start is a singular position: constraints lose rank there; start beside it")]
+    SingularStart,
     /// The start of a motion violates the constraints.
     #[error("the start violates constraint {index}: {what} {value:e}")]
     BadStart {

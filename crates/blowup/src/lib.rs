@@ -1,10 +1,13 @@
 //! Singular positions.
 mod blow;
 mod branches;
+mod crossing;
 mod error;
 mod field;
 pub mod groebner;
 mod inertia;
+mod mechanics;
+mod place;
 mod poly;
 mod redundant;
 pub mod series;
@@ -12,9 +15,12 @@ pub mod solve;
 mod system;
 pub use blow::{Judge, Method, Resolution, Round, blow_up};
 pub use branches::{Branch, Branches, branches};
+pub use crossing::{CrossOptions, CrossRun, Crossing, run};
 pub use error::Error;
 pub use field::{Field, Gauss};
 pub use inertia::{admits_smooth_motion, whole_matrix};
+pub use mechanics::Mechanism;
+pub use place::{Place, singular_place};
 pub use poly::{Monomial, Poly};
 pub use redundant::{Redundancy, Squares, redundancy, redundant};
 pub use system::System;
