@@ -27,6 +27,8 @@ pub struct CrossOptions {
     /// Below this part of the largest smallest singular value of G so far the original formulation
     /// counts as near a loss of rank.
     pub near: f64,
+    /// Whether each step is projected onto the energy of the start.
+    pub keep_energy: bool,
     /// Which blow-up.
     pub method: Method,
     /// Most coefficient operations of the exact algebra at one position.
@@ -35,7 +37,13 @@ pub struct CrossOptions {
 
 impl Default for CrossOptions {
     fn default() -> Self {
-        Self { tolerance: 1e-10, near: 0.25, method: Method::Curve, work: 2_000_000 }
+        Self {
+            tolerance: 1e-10,
+            near: 0.25,
+            keep_energy: true,
+            method: Method::Curve,
+            work: 2_000_000,
+        }
     }
 }
 
@@ -73,6 +81,8 @@ pub struct CrossRun {
     pub expansions: usize,
     /// Largest |E(t) − E(0)| after a step, J.
     pub energy_error: f64,
+    /// Σ |ΔE| that the projections onto the energy took away, J: what the integration itself lost.
+    pub energy_corrected: f64,
     /// Largest |g| after a step, of the original constraints.
     pub constraint_error: f64,
 }
@@ -157,6 +167,7 @@ impl<'a> Runner<'a> {
             evaluations: 0,
             expansions: 0,
             energy_error: 0.0,
+            energy_corrected: 0.0,
             constraint_error: 0.0,
         };
         let energy = original.energy(x, v);
@@ -203,6 +214,7 @@ impl<'a> Runner<'a> {
         let n = self.original.n;
         let y: Vec<f64> = self.run.x.iter().chain(&self.run.v).copied().collect();
         let mut integrator = self.integrator(*t, &y)?;
+        let energy = self.options.keep_energy.then_some(self.energy);
         loop {
             let h = integrator.next_step();
             let y = integrator.y().to_vec();
@@ -223,8 +235,9 @@ impl<'a> Runner<'a> {
                     return Ok(ahead);
                 }
             }
-            let mut flow = Flow { formulation: &self.original };
+            let mut flow = Flow { formulation: &self.original, energy, corrected: 0.0 };
             let stop = integrator.advance(&mut flow, end)?;
+            self.run.energy_corrected += flow.corrected;
             let y = integrator.y().to_vec();
             let (x, v) = y.split_at(n);
             self.look(integrator.t(), x, v, observe);
@@ -393,7 +406,8 @@ impl<'a> Runner<'a> {
         let first = self.run.crossings.len();
         let y: Vec<f64> = z.iter().chain(&z_dot).copied().collect();
         let mut integrator = self.integrator(*t, &y)?;
-        let mut flow = Flow { formulation: &formulation };
+        let energy = self.options.keep_energy.then_some(self.energy);
+        let mut flow = Flow { formulation: &formulation, energy, corrected: 0.0 };
         loop {
             let side = integrator.y()[passing] - origin;
             let stop = integrator.advance(&mut flow, end)?;
@@ -419,6 +433,7 @@ impl<'a> Runner<'a> {
         if *t >= end {
             *t = end;
         }
+        self.run.energy_corrected += flow.corrected;
         for crossing in &mut self.run.crossings[first..] {
             crossing.from_to[1] = *t;
         }

@@ -245,9 +245,15 @@ impl Formulation {
     }
 }
 
-/// One formulation as y' = f(y) with y = (x, v).
+/// One formulation as y' = f(y) with y = (x, v). After each step it is projected onto the constraints and, if asked for, onto
+/// the energy, by a factor on all velocities, which keeps G v = 0
+/// (\[Hairer, Lubich, Wanner 2006\] IV.4).
 pub(crate) struct Flow<'a> {
     pub(crate) formulation: &'a Formulation,
+    /// The energy to keep.
+    pub(crate) energy: Option<f64>,
+    /// Σ |ΔE| of what the projection onto the energy took away, J.
+    pub(crate) corrected: f64,
 }
 
 impl gelenk_ode::System for Flow<'_> {
@@ -266,7 +272,22 @@ impl gelenk_ode::System for Flow<'_> {
             return Ok(false);
         }
         let (x, v) = y.split_at_mut(self.formulation.n);
-        if self.formulation.project(x, v) { Ok(true) } else { Err(Failure::Domain) }
+        if !self.formulation.project(x, v) {
+            return Err(Failure::Domain);
+        }
+        if let Some(energy) = self.energy {
+            let potential = self.formulation.potential.eval(x);
+            let now = self.formulation.energy(x, v);
+            let ratio = (energy - potential) / (now - potential);
+            // Near rest a factor on the velocities can do nothing; the error waits until it moves again.
+            if (ratio - 1.0).abs() < 1e-2 {
+                self.corrected += (now - energy).abs();
+                for v in v.iter_mut() {
+                    *v *= ratio.sqrt();
+                }
+            }
+        }
+        Ok(true)
     }
 }
 
