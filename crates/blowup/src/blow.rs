@@ -200,8 +200,7 @@ fn check<C: Field>(
     judge: &Judge<C>,
 ) -> Result<(), Error> {
     let n = system.n_variables();
-    let wrong =
-        |what, given: usize| Err(Error::WrongLength { what, given, variables: n });
+    let wrong = |what, given: usize| Err(Error::WrongLength { what, given, variables: n });
     if place.len() != n {
         return wrong("point", place.len());
     }
@@ -247,7 +246,11 @@ fn local_system<C: Field>(system: &System<C>, place: &[C], epsilon: f64) -> Syst
     local
 }
 
-pub(crate) fn order_of<C: Field>(system: &System<C>, curve: &[Vec<C>], judge: &Judge<C>) -> Option<usize> {
+pub(crate) fn order_of<C: Field>(
+    system: &System<C>,
+    curve: &[Vec<C>],
+    judge: &Judge<C>,
+) -> Option<usize> {
     let rows = system.jacobian();
     let rows = rows.iter().map(|row| row.iter().map(|p| series::eval(p, curve)).collect());
     matrix_order(rows.collect(), judge.curve_epsilon)
@@ -270,11 +273,7 @@ fn lowest<C: Field>(curve: &[Vec<C>], judge: &Judge<C>) -> Result<usize, Error> 
 }
 
 /// x_i/x_k of all components; the k-th is x_k itself, shortened likewise.
-fn ratios<C: Field>(
-    curve: &[Vec<C>],
-    k: usize,
-    judge: &Judge<C>,
-) -> Result<Vec<Vec<C>>, Error> {
+fn ratios<C: Field>(curve: &[Vec<C>], k: usize, judge: &Judge<C>) -> Result<Vec<Vec<C>>, Error> {
     let too_short = || Error::NotTraversing { reason: "it is known to too low an order".into() };
     let p = t_order(&curve[k], judge.curve_epsilon).ok_or_else(too_short)?;
     let length = curve[k].len() - p;
@@ -317,8 +316,7 @@ pub(crate) fn divided<C: Field>(
         })
     };
     let substituted = triangular.equations.iter().map(|g| put(g, None)).collect();
-    let divided =
-        triangular.equations.iter().map(|g| put(g, g.lowest_degree(epsilon))).collect();
+    let divided = triangular.equations.iter().map(|g| put(g, g.lowest_degree(epsilon))).collect();
     (
         System { names: names.to_vec(), equations: substituted },
         System { names: names.to_vec(), equations: divided },
@@ -568,16 +566,14 @@ impl Resolution<f64> {
                     let d = z[denominator.index] - denominator.origin;
                     let value = (z[numerator.index] - numerator.origin) / d;
                     z[*new] = value;
-                    z_dot[*new] =
-                        (z_dot[numerator.index] - value * z_dot[denominator.index]) / d;
+                    z_dot[*new] = (z_dot[numerator.index] - value * z_dot[denominator.index]) / d;
                 }
                 Transform::Polar { parents, first, norm, sign } => {
                     let d: Vec<f64> = parents.iter().map(|p| z[p.index] - p.origin).collect();
                     let along: f64 = d.iter().zip(sign).map(|(a, b)| a * b).sum();
                     let square: f64 = d.iter().map(|a| a * a).sum();
                     let r = (square / norm).sqrt().copysign(along);
-                    let power: f64 =
-                        parents.iter().zip(&d).map(|(p, d)| d * z_dot[p.index]).sum();
+                    let power: f64 = parents.iter().zip(&d).map(|(p, d)| d * z_dot[p.index]).sum();
                     let r_dot = power / (norm * r);
                     (z[*first], z_dot[*first]) = (r, r_dot);
                     for (i, (p, d)) in parents.iter().zip(&d).enumerate() {
@@ -586,8 +582,8 @@ impl Resolution<f64> {
                     }
                 }
                 Transform::Linear { parent, other, alpha, new } => {
-                    z[*new] = z[parent.index] - parent.origin
-                        - alpha * (z[other.index] - other.origin);
+                    z[*new] =
+                        z[parent.index] - parent.origin - alpha * (z[other.index] - other.origin);
                     z_dot[*new] = z_dot[parent.index] - alpha * z_dot[other.index];
                 }
             }

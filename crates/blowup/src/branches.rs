@@ -47,7 +47,8 @@ impl Branch {
             .zip(&self.curve)
             .map(|((name, a), x)| {
                 let mut p = Poly::constant(1, a.clone());
-                for (k, c) in x.iter().enumerate().skip(1).filter(|(_, c)| !c.is_zero()).take(terms) {
+                for (k, c) in x.iter().enumerate().skip(1).filter(|(_, c)| !c.is_zero()).take(terms)
+                {
                     p.add_term(Monomial(vec![u16::try_from(k).unwrap_or(u16::MAX)]), c);
                 }
                 let more = x.iter().skip(1).filter(|c| !Field::is_zero(*c)).count() > terms;
@@ -302,7 +303,8 @@ mod tests {
         let found = find(names, equations, place);
         let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
         let place: Vec<Rational> = place.iter().map(|n| Rational::from(*n)).collect();
-        let text = |b: &Branch| format!("{} [{:?}]", b.lines(&names, &place, 3).join(", "), b.order);
+        let text =
+            |b: &Branch| format!("{} [{:?}]", b.lines(&names, &place, 3).join(", "), b.order);
         found.found.iter().map(text).collect()
     }
 

@@ -175,10 +175,8 @@ impl<'a> Runner<'a> {
     }
 
     fn integrator(&self, t: f64, y: &[f64]) -> Result<Integrator, Error> {
-        let options = Options {
-            first_step: self.h,
-            ..Options::with_tolerance(self.options.tolerance)
-        };
+        let options =
+            Options { first_step: self.h, ..Options::with_tolerance(self.options.tolerance) };
         Ok(Integrator::new(options, t, y)?)
     }
 
@@ -279,9 +277,8 @@ impl<'a> Runner<'a> {
         let Some(place) = singular_place(&self.mechanism.constraints, &guess) else {
             return Ok(None);
         };
-        let distance = |a: &[f64]| {
-            a.iter().zip(&place.x).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
-        };
+        let distance =
+            |a: &[f64]| a.iter().zip(&place.x).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
         // On a curve the motion has nowhere else to go; on a surface it may pass by.
         let one_dimensional = self.original.n == self.original.m + 1;
         let allowed = if one_dimensional { 0.2 } else { 1e-5 };
@@ -323,11 +320,8 @@ impl<'a> Runner<'a> {
             Err(error) => return Err(error),
         };
         // The motion a little before the position.
-        let before: Vec<f64> = taylor
-            .iter()
-            .zip(place)
-            .map(|(x, a)| at(x, 0.6 * tau) - a.to_f64())
-            .collect();
+        let before: Vec<f64> =
+            taylor.iter().zip(place).map(|(x, a)| at(x, 0.6 * tau) - a.to_f64()).collect();
         let fits = found.found.iter().map(|b| (misfit(b, &before), b));
         let best = fits.min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((misfit, branch)) = best else { return Ok(None) };
@@ -343,8 +337,7 @@ impl<'a> Runner<'a> {
         }
         let constraints = &self.mechanism.constraints;
         let judge = Judge::exact();
-        let resolution =
-            blow_up(constraints, place, &branch.curve, self.options.method, &judge)?;
+        let resolution = blow_up(constraints, place, &branch.curve, self.options.method, &judge)?;
         if !admits_smooth_motion(&resolution, &self.mechanism.masses, 0.0) {
             return Err(at(NO_INERTIA));
         }
@@ -370,12 +363,10 @@ impl<'a> Runner<'a> {
             }
         }
         let size = curve.iter().map(|x| x[1].abs()).fold(0.0, f64::max);
-        let judge =
-            Judge { epsilon: 1e-7, curve_epsilon: 1e-3 * size, polish: Some(polish) };
+        let judge = Judge { epsilon: 1e-7, curve_epsilon: 1e-3 * size, polish: Some(polish) };
         let constraints = self.mechanism.constraints.to_f64();
-        let resolution =
-            blow_up(&constraints, &place.x, &curve, self.options.method, &judge)
-                .map_err(|error| self.refuse(time, &place.x, error.to_string()))?;
+        let resolution = blow_up(&constraints, &place.x, &curve, self.options.method, &judge)
+            .map_err(|error| self.refuse(time, &place.x, error.to_string()))?;
         let masses: Vec<f64> = self.mechanism.masses.iter().map(Rational::to_f64).collect();
         if !admits_smooth_motion(&resolution, &masses, 1e-7) {
             return Err(self.refuse(time, &place.x, NO_INERTIA));
@@ -451,11 +442,7 @@ fn misfit(branch: &Branch, before: &[f64]) -> f64 {
     let curve: Vec<Vec<f64>> =
         branch.curve.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
     let tangent: Vec<f64> = branch.tangent().iter().map(Rational::to_f64).collect();
-    let order = curve
-        .iter()
-        .filter_map(|x| x.iter().position(|c| *c != 0.0))
-        .min()
-        .unwrap_or(1);
+    let order = curve.iter().filter_map(|x| x.iter().position(|c| *c != 0.0)).min().unwrap_or(1);
     let size = tangent.iter().map(|x| x * x).sum::<f64>().sqrt();
     // The parameter where the branch is about as far; both signs, and a search around.
     let guess = (length / size).powf(1.0 / order as f64);

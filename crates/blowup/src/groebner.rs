@@ -137,10 +137,7 @@ pub fn normal_form(
     Ok(rest)
 }
 
-fn reduced(
-    mut basis: Vec<Poly<Rational>>,
-    work: &mut Work,
-) -> Result<Vec<Poly<Rational>>, Error> {
+fn reduced(mut basis: Vec<Poly<Rational>>, work: &mut Work) -> Result<Vec<Poly<Rational>>, Error> {
     let lead = |g: &Poly<Rational>| g.leading().map(|(m, _)| m.clone());
     basis.sort_by_key(lead);
     let mut minimal: Vec<Poly<Rational>> = Vec::new();

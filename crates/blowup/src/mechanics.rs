@@ -148,12 +148,7 @@ impl Formulation {
     }
 
     /// v̇ into `a`.
-    pub(crate) fn acceleration(
-        &self,
-        x: &[f64],
-        v: &[f64],
-        a: &mut [f64],
-    ) -> Result<(), Failure> {
+    pub(crate) fn acceleration(&self, x: &[f64], v: &[f64], a: &mut [f64]) -> Result<(), Failure> {
         let mut right = DVector::zeros(self.n + self.m);
         for (i, f) in self.forces.iter().enumerate() {
             right[i] = f.eval(x);
@@ -213,10 +208,8 @@ impl Formulation {
         let mut multipliers: Vec<Vec<f64>> = Vec::new();
         for k in 0..order.saturating_sub(1) {
             let now: Vec<Vec<f64>> = xs.iter().map(|x| x[..=k].to_vec()).collect();
-            let rates: Vec<Vec<f64>> = xs
-                .iter()
-                .map(|x| (0..=k).map(|j| (j + 1) as f64 * x[j + 1]).collect())
-                .collect();
+            let rates: Vec<Vec<f64>> =
+                xs.iter().map(|x| (0..=k).map(|j| (j + 1) as f64 * x[j + 1]).collect()).collect();
             let mut right = DVector::zeros(n + self.m);
             for (i, f) in self.forces.iter().enumerate() {
                 right[i] = series::eval(f, &now)[k];

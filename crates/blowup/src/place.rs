@@ -32,8 +32,7 @@ pub fn singular_place(system: &System<Rational>, near: &[f64]) -> Option<Place> 
         .iter()
         .map(|row| row.iter().map(|p| (0..n).map(|j| p.derivative(j)).collect()).collect())
         .collect();
-    let matrix =
-        |x: &[f64]| DMatrix::from_fn(m, n, |k, i| jacobian[k][i].eval(x));
+    let matrix = |x: &[f64]| DMatrix::from_fn(m, n, |k, i| jacobian[k][i].eval(x));
     let mut x = near.to_vec();
     let mut u = least_direction(&matrix(&x))?;
     let scale = 1.0 + near.iter().fold(0.0f64, |most, x| most.max(x.abs()));
@@ -72,7 +71,10 @@ pub fn singular_place(system: &System<Rational>, near: &[f64]) -> Option<Place> 
     }
     for tolerance in [1e-10, 1e-8, 1e-6, 1e-4, 1e-3] {
         if let Some(exact) = nearby_fraction(system, &x, tolerance * scale) {
-            return Some(Place { x: exact.iter().map(Rational::to_f64).collect(), exact: Some(exact) });
+            return Some(Place {
+                x: exact.iter().map(Rational::to_f64).collect(),
+                exact: Some(exact),
+            });
         }
     }
     let g = matrix(&x);
@@ -87,7 +89,8 @@ fn nearby_fraction(system: &System<Rational>, x: &[f64], tolerance: f64) -> Opti
     let exact: Vec<Rational> = x
         .iter()
         .map(|x| {
-            let (low, high) = (Rational::from_f64(x - tolerance)?, Rational::from_f64(x + tolerance)?);
+            let (low, high) =
+                (Rational::from_f64(x - tolerance)?, Rational::from_f64(x + tolerance)?);
             Some(simplest_between(&low, &high))
         })
         .collect::<Option<_>>()?;

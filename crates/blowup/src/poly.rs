@@ -47,8 +47,7 @@ impl Monomial {
 
     /// other / self, if it divides.
     pub(crate) fn quotient(&self, other: &Self) -> Option<Self> {
-        self.divides(other)
-            .then(|| Self(other.0.iter().zip(&self.0).map(|(a, b)| a - b).collect()))
+        self.divides(other).then(|| Self(other.0.iter().zip(&self.0).map(|(a, b)| a - b).collect()))
     }
 
     pub(crate) fn lcm(&self, other: &Self) -> Self {

@@ -158,7 +158,10 @@ mod tests {
         let one = s(&[1, 0, 0, 0, 0]);
         let zero = s(&[0; 5]);
         // det = t - t² t: order 1; with equal rows none.
-        assert_eq!(matrix_order(vec![vec![t.clone(), t2.clone()], vec![t.clone(), one]], 0.0), Some(1));
+        assert_eq!(
+            matrix_order(vec![vec![t.clone(), t2.clone()], vec![t.clone(), one]], 0.0),
+            Some(1)
+        );
         let twice = vec![vec![t.clone(), t2.clone()], vec![t.clone(), t2.clone()]];
         assert_eq!(matrix_order(twice, 0.0), None);
         let wide = vec![vec![t2.clone(), zero.clone(), t.clone()], vec![zero.clone(), t2, zero]];

@@ -54,9 +54,9 @@ pub fn solve(
         };
         // Finitely many solutions: each variable has a power among the leading monomials.
         let has_power = |i: usize| {
-            g.iter().filter_map(Poly::leading).any(|(m, _)| {
-                m.exponents().iter().enumerate().all(|(j, e)| (j == i) == (*e > 0))
-            })
+            g.iter()
+                .filter_map(Poly::leading)
+                .any(|(m, _)| m.exponents().iter().enumerate().all(|(j, e)| (j == i) == (*e > 0)))
         };
         if (0..n).any(|i| !has_power(i)) {
             return Err(Error::NotIsolated { what });
@@ -185,7 +185,13 @@ pub fn real_roots(p: &[Rational]) -> (Vec<Rational>, Vec<f64>) {
         let mut count = 0usize;
         for p in &chain {
             let v = value(p, x);
-            let sign = if Field::is_zero(&v) { 0 } else if v.is_negative() { -1 } else { 1 };
+            let sign = if Field::is_zero(&v) {
+                0
+            } else if v.is_negative() {
+                -1
+            } else {
+                1
+            };
             if sign != 0 {
                 count += usize::from(last != 0 && sign != last);
                 last = sign;

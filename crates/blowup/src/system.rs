@@ -142,9 +142,7 @@ impl System<Rational> {
         for (k, text) in equations.iter().enumerate() {
             let parsed =
                 if text.contains('=') { pool.parse_equation(text) } else { pool.parse(text) };
-            exprs.push(
-                parsed.map_err(|e| Error::Parse { index: k + 1, message: e.to_string() })?,
-            );
+            exprs.push(parsed.map_err(|e| Error::Parse { index: k + 1, message: e.to_string() })?);
         }
         Self::from_exprs(&pool, &variables, &exprs)
     }

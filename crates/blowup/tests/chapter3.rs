@@ -1,7 +1,7 @@
 //! The examples of [Laufen] chapter III.
 
-use gelenk_blowup::{Error, Gauss, Judge, Method, Resolution, System, blow_up};
 use gelenk_blowup::Field;
+use gelenk_blowup::{Error, Gauss, Judge, Method, Resolution, System, blow_up};
 use gelenk_expr::Rational;
 
 fn system(names: &[&str], equations: &[&str]) -> System<Rational> {
@@ -114,7 +114,8 @@ fn polar_blow_up_keeps_points_that_are_not_traversable() {
 fn complex_blow_up() {
     // x² + y² = 0 along (t, i t): the norm vanishes without the transformation before.
     let g = system(&["x", "y"], &["x^2 + y^2"]).map(Gauss::from_rational);
-    let complex = |a: &[i64]| -> Vec<Gauss> { series(a).iter().map(Gauss::from_rational).collect() };
+    let complex =
+        |a: &[i64]| -> Vec<Gauss> { series(a).iter().map(Gauss::from_rational).collect() };
     let x = complex(&[0, 1]);
     let y: Vec<Gauss> = x.iter().map(|c| c.times(&Gauss::i())).collect();
     let curve = [x, y];

@@ -52,8 +52,7 @@ fn crank_curve() -> Vec<Vec<Rational>> {
 #[test]
 fn degenerate_crank_by_curve() {
     let place = ints(&[0, 1, 0, 0]);
-    let res =
-        blow_up(&crank(), &place, &crank_curve(), Method::Curve, &Judge::exact()).unwrap();
+    let res = blow_up(&crank(), &place, &crank_curve(), Method::Curve, &Judge::exact()).unwrap();
     assert_eq!(res.rounds.len(), 1);
     let round = &res.rounds[0];
     // The thesis' q1, q2, q3, q4 are x1, y1 - 1, x2, y2; equations (46) and those after.
@@ -102,8 +101,7 @@ fn degenerate_crank_by_curve() {
 #[test]
 fn degenerate_crank_by_polar() {
     let place = ints(&[0, 1, 0, 0]);
-    let res =
-        blow_up(&crank(), &place, &crank_curve(), Method::Polar, &Judge::exact()).unwrap();
+    let res = blow_up(&crank(), &place, &crank_curve(), Method::Polar, &Judge::exact()).unwrap();
     let round = &res.rounds[0];
     same(
         &round.substituted,
@@ -144,10 +142,7 @@ fn crank_branches() {
     let found = branches(&crank(), &place, &mut work()).unwrap();
     let told: Vec<_> = found.found.iter().map(|b| (b.tangent(), b.order)).collect();
     // λ3 = 0: the slider rests; λ3 = 2: it goes twice as far as the pin.
-    assert_eq!(
-        told,
-        [(ints(&[1, 0, 0, 0]), Some(1)), (ints(&[1, 0, 2, 0]), Some(1))]
-    );
+    assert_eq!(told, [(ints(&[1, 0, 0, 0]), Some(1)), (ints(&[1, 0, 2, 0]), Some(1))]);
     let names = crank().names;
     let lines = found.found[0].lines(&names, &place, 2);
     assert_eq!(lines[2], "x2 = 0");
@@ -219,8 +214,7 @@ fn lying_eight() {
         let float: Vec<Vec<f64>> =
             branch.curve.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
         let judge = Judge { epsilon: 1e-12, curve_epsilon: 1e-12, polish: None };
-        let res =
-            blow_up(&eight.to_f64(), &[0.0, 0.0], &float, Method::Polar, &judge).unwrap();
+        let res = blow_up(&eight.to_f64(), &[0.0, 0.0], &float, Method::Polar, &judge).unwrap();
         let expected = System::parse(
             &["x", "y", "r", "e_x", "e_y"],
             &["x - r*e_x", "y - r*e_y", "r^2*e_x^4 - e_x^2 + e_y^2", "e_x^2 + e_y^2 - 1"],
@@ -244,12 +238,7 @@ fn perturbed_cross_with_tolerance() {
     let res = blow_up(&cross, &[0.0, 0.0], &curve, Method::Polar, &judge).unwrap();
     assert_eq!(
         res.whole.lines(),
-        [
-            "-r*e_x + x = 0",
-            "-r*e_y + y = 0",
-            "e_x*e_y - 0.0000000001 = 0",
-            "e_x^2 + e_y^2 - 1 = 0"
-        ]
+        ["-r*e_x + x = 0", "-r*e_y + y = 0", "e_x*e_y - 0.0000000001 = 0", "e_x^2 + e_y^2 - 1 = 0"]
     );
     // A tolerance below ε leaves a hyperbola, which has no singular point there.
     let judge = Judge { epsilon: 1e-12, ..judge };
@@ -261,11 +250,7 @@ fn example_6_three_masses_in_a_line() {
     let names = ["x1", "y1", "x2", "y2", "x3", "y3"];
     let bars = System::parse(
         &names,
-        &[
-            "(x1-x3)^2 + (y1-y3)^2 - 4",
-            "(x1-x2)^2 + (y1-y2)^2 - 1",
-            "(x2-x3)^2 + (y2-y3)^2 - 1",
-        ],
+        &["(x1-x3)^2 + (y1-y3)^2 - 4", "(x1-x2)^2 + (y1-y2)^2 - 1", "(x2-x3)^2 + (y2-y3)^2 - 1"],
     )
     .unwrap();
     let place = ints(&[0, 0, 1, 0, 2, 0]);
@@ -275,11 +260,9 @@ fn example_6_three_masses_in_a_line() {
     // … but a combination is a sum of squares, and says what the thesis says by hand.
     let told = redundancy(&bars, &place, &mut work()).unwrap();
     assert_eq!(told.squares.len(), 1);
-    let middle = System::parse(
-        &names,
-        &["(x1-x3)^2 + (y1-y3)^2 - 4", "x1 - 2*x2 + x3", "y1 - 2*y2 + y3"],
-    )
-    .unwrap();
+    let middle =
+        System::parse(&names, &["(x1-x3)^2 + (y1-y3)^2 - 4", "x1 - 2*x2 + x3", "y1 - 2*y2 + y3"])
+            .unwrap();
     assert_eq!(told.simplified.lines(), middle.lines());
     assert_eq!(told.simplified.rank_at(&place, 0.0), 3);
 }

@@ -62,7 +62,13 @@ fn lying_eight_in_85_steps() {
         let r = run(&eight, &[1.0, 0.0], &[0.0, 4.0], 2.0, &options, &mut observe).unwrap();
         eprintln!(
             "{method:?}: {} steps ({} refused), {} evaluations, {} expansions, error {error:e}, energy {:e} ({:e} taken away), gap {:e}",
-            r.steps, r.rejected, r.evaluations, r.expansions, r.energy_error, r.energy_corrected, r.constraint_error
+            r.steps,
+            r.rejected,
+            r.evaluations,
+            r.expansions,
+            r.energy_error,
+            r.energy_corrected,
+            r.constraint_error
         );
         // The thesis: 85 steps and 1190 evaluations with its DOP85.
         assert!(r.steps <= 85 && r.evaluations <= 1190, "{} {}", r.steps, r.evaluations);
@@ -128,10 +134,7 @@ fn crank_passes_upright() {
         assert!(error < 1e-8, "{error:e}");
         assert!(r.energy_error < 1e-8);
         assert_eq!(r.crossings.len(), 1);
-        assert_eq!(
-            r.crossings[0].place.exact,
-            Some([0, 1, 0, 0].map(Rational::from).to_vec())
-        );
+        assert_eq!(r.crossings[0].place.exact, Some([0, 1, 0, 0].map(Rational::from).to_vec()));
     }
 }
 
@@ -197,8 +200,9 @@ fn four_bars_pass_flat() {
 fn cusp_is_refused() {
     let cusp = mechanism(&["x", "y"], &["y^2 = x^3"], "9.81*y");
     // From rest at (1, 1): it slides down into the point.
-    let error = run(&cusp, &[1.0, 1.0], &[0.0, 0.0], 2.0, &CrossOptions::default(), &mut |_, _, _| {})
-        .unwrap_err();
+    let error =
+        run(&cusp, &[1.0, 1.0], &[0.0, 0.0], 2.0, &CrossOptions::default(), &mut |_, _, _| {})
+            .unwrap_err();
     eprintln!("{error}");
     let Error::NoSmoothMotion { time, place, reason } = &error else { panic!("{error}") };
     assert_eq!(place, "x = 0, y = 0");
