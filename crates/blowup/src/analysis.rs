@@ -96,7 +96,7 @@ pub fn analyse(
     let float = system.to_f64();
     for (k, g) in float.equations.iter().enumerate() {
         let value = g.eval(point).abs();
-        if !(value < 1e-6) {
+        if value.is_nan() || value >= 1e-6 {
             return Err(Error::NotOnSolution { index: k + 1, value });
         }
     }

@@ -25,6 +25,9 @@ pub enum Method {
     ComplexPolar,
 }
 
+/// Improves a point of a system in which the variable of that number is zero.
+pub type Polish<C> = fn(&System<C>, usize, &mut [C]);
+
 /// How numbers are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge<C> {
@@ -34,7 +37,7 @@ pub struct Judge<C> {
     pub curve_epsilon: f64,
     /// Improves a point of the divided system that the curve gives only roughly: called with the system and
     /// the number of its variable that is zero there.
-    pub polish: Option<fn(&System<C>, usize, &mut [C])>,
+    pub polish: Option<Polish<C>>,
 }
 
 impl<C> Judge<C> {

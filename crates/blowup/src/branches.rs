@@ -160,13 +160,17 @@ pub fn branches(
     Ok(result)
 }
 
+fn integer(n: usize) -> Rational {
+    Rational::from(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
 /// A linear form in general position, the k-th.
 fn cut(n: usize, k: usize) -> Poly<Rational> {
     let mut form = Poly::zero(n);
     for i in 0..n {
         // Small numbers without a pattern that a mechanism would share.
         let c = 1 + (7 * (i + 1) * (i + k) + 3 * k + i * i) % 11;
-        form.add_term(Monomial::variable(n, i), &Rational::from(c as i64));
+        form.add_term(Monomial::variable(n, i), &integer(c));
     }
     form
 }

@@ -87,6 +87,9 @@ pub struct CrossRun {
     pub constraint_error: f64,
 }
 
+/// Sees (t, x, v) after a step.
+pub type Observe<'a> = &'a mut dyn FnMut(f64, &[f64], &[f64]);
+
 /// Integrates from (x, v) at t = 0 to `duration`; `observe` sees (t, x, v) at the start and after every step.
 pub fn run(
     mechanism: &Mechanism,
@@ -94,7 +97,7 @@ pub fn run(
     v: &[f64],
     duration: f64,
     options: &CrossOptions,
-    observe: &mut dyn FnMut(f64, &[f64], &[f64]),
+    observe: Observe<'_>,
 ) -> Result<CrossRun, Error> {
     let mut runner = Runner::new(mechanism, x, v, options)?;
     observe(0.0, x, v);
@@ -142,7 +145,7 @@ impl<'a> Runner<'a> {
         let original = Formulation::new(mechanism, &mechanism.constraints.to_f64());
         for (k, g) in original.g.iter().enumerate() {
             let (what, value) = ("its error is", g.eval(x).abs());
-            if !(value < 1e-6) {
+            if value.is_nan() || value >= 1e-6 {
                 return Err(Error::BadStart { index: k + 1, what, value });
             }
         }
@@ -153,7 +156,7 @@ impl<'a> Runner<'a> {
         let g = original.jacobian(x);
         for k in 0..original.m {
             let rate: f64 = (0..n).map(|i| g[(k, i)] * v[i]).sum();
-            if !(rate.abs() < 1e-6) {
+            if rate.is_nan() || rate.abs() >= 1e-6 {
                 let what = "the rate of its error is";
                 return Err(Error::BadStart { index: k + 1, what, value: rate.abs() });
             }
@@ -190,7 +193,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Looks at the state after a step.
-    fn look(&mut self, t: f64, x: &[f64], v: &[f64], observe: &mut dyn FnMut(f64, &[f64], &[f64])) {
+    fn look(&mut self, t: f64, x: &[f64], v: &[f64], observe: Observe<'_>) {
         let n = self.original.n;
         let energy = self.original.energy(&x[..n], &v[..n]);
         self.run.energy_error = self.run.energy_error.max((energy - self.energy).abs());
@@ -207,7 +210,7 @@ impl<'a> Runner<'a> {
         &mut self,
         t: &mut f64,
         end: f64,
-        observe: &mut dyn FnMut(f64, &[f64], &[f64]),
+        observe: Observe<'_>,
     ) -> Result<Option<Resolved>, Error> {
         let n = self.original.n;
         let y: Vec<f64> = self.run.x.iter().chain(&self.run.v).copied().collect();
@@ -380,7 +383,7 @@ impl<'a> Runner<'a> {
         t: &mut f64,
         end: f64,
         resolved: Resolved,
-        observe: &mut dyn FnMut(f64, &[f64], &[f64]),
+        observe: Observe<'_>,
     ) -> Result<(), Error> {
         let Resolved { place, resolution } = resolved;
         let formulation = Formulation::new(self.mechanism, &resolution.whole);

@@ -43,7 +43,7 @@ pub fn basis(generators: &[Poly<Rational>], work: &mut Work) -> Result<Vec<Poly<
     sorted.sort_by_key(|g| (g.degree(), g.len()));
     for g in sorted {
         let rest = normal_form(g, &basis, work)?;
-        insert(&mut basis, &mut pairs, rest);
+        insert(&mut basis, &mut pairs, &rest);
     }
     while let Some(next) =
         pairs.iter().enumerate().min_by(|a, b| a.1.cmp(b.1)).map(|(index, _)| index)
@@ -56,7 +56,7 @@ pub fn basis(generators: &[Poly<Rational>], work: &mut Work) -> Result<Vec<Poly<
         let s = s_polynomial(&basis[i], &basis[j], &lcm);
         work.spend(s.len())?;
         let rest = normal_form(&s, &basis, work)?;
-        insert(&mut basis, &mut pairs, rest);
+        insert(&mut basis, &mut pairs, &rest);
     }
     reduced(basis, work)
 }
@@ -64,7 +64,7 @@ pub fn basis(generators: &[Poly<Rational>], work: &mut Work) -> Result<Vec<Poly<
 fn insert(
     basis: &mut Vec<Poly<Rational>>,
     pairs: &mut Vec<(Monomial, usize, usize)>,
-    g: Poly<Rational>,
+    g: &Poly<Rational>,
 ) {
     let Some((lead, c)) = g.leading() else { return };
     let (lead, g) = (lead.clone(), g.scaled(&c.recip().unwrap_or(Rational::ONE)));

@@ -49,9 +49,9 @@ pub mod solve;
 mod system;
 
 pub use analysis::{Analysis, Position, ResolvedBranch, analyse, place_text};
-pub use blow::{Judge, Method, Resolution, Round, blow_up};
+pub use blow::{Judge, Method, Polish, Resolution, Round, blow_up};
 pub use branches::{Branch, Branches, branches};
-pub use crossing::{CrossOptions, CrossRun, Crossing, run};
+pub use crossing::{CrossOptions, CrossRun, Crossing, Observe, run};
 pub use error::Error;
 pub use field::{Field, Gauss};
 pub use inertia::{admits_smooth_motion, whole_matrix};

@@ -94,9 +94,11 @@ impl<C: Field> Poly<C> {
 
     /// A constant, of n variables.
     pub fn constant(n: usize, c: C) -> Self {
-        let mut p = Self::zero(n);
-        p.add_term(Monomial::one(n), &c);
-        p
+        let mut terms = BTreeMap::new();
+        if !c.is_zero() {
+            terms.insert(Monomial::one(n), c);
+        }
+        Self { n, terms }
     }
 
     /// x_i, of n variables.

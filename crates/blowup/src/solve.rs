@@ -129,7 +129,11 @@ fn value(p: &[Rational], x: &Rational) -> Rational {
 }
 
 fn derivative(p: &[Rational]) -> Vec<Rational> {
-    p.iter().enumerate().skip(1).map(|(k, c)| c * &Rational::from(k as i64)).collect()
+    p.iter()
+        .enumerate()
+        .skip(1)
+        .map(|(k, c)| c * &Rational::from(i64::try_from(k).unwrap_or(i64::MAX)))
+        .collect()
 }
 
 fn trim(mut p: Vec<Rational>) -> Vec<Rational> {

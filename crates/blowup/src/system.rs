@@ -244,7 +244,6 @@ pub(crate) fn rank<C: Field>(rows: Vec<Vec<C>>, epsilon: f64) -> usize {
 
 /// Gaussian elimination with full pivoting: the (row, column) pairs of the pivots, and the rows left.
 /// Exact numbers take the first column that is not zero, row by row.
-#[expect(clippy::type_complexity, reason = "pairs and rows, used twice below")]
 pub(crate) fn pivots<C: Field>(
     mut rows: Vec<Vec<C>>,
     epsilon: f64,

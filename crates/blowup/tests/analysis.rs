@@ -1,4 +1,5 @@
 //! The whole answer, as the command prints it.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 use gelenk_blowup::{Error, System, analyse};
 use gelenk_expr::Rational;

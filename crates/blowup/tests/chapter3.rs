@@ -1,4 +1,5 @@
 //! The examples of [Laufen] chapter III.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 use gelenk_blowup::Field;
 use gelenk_blowup::{Error, Gauss, Judge, Method, Resolution, System, blow_up};

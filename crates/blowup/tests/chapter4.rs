@@ -1,4 +1,5 @@
 //! The examples of [Laufen] chapter IV, and example 6 of chapter III.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 use gelenk_blowup::groebner::Work;
 use gelenk_blowup::{

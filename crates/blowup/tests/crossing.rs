@@ -1,4 +1,6 @@
 //! Motion through singular positions, against minimal coordinates.
+#![allow(clippy::print_stderr, reason = "counts and errors, for who looks")]
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -77,7 +79,7 @@ fn lying_eight_in_85_steps() {
         // The times, by the angle: u = π/2, 3π/2, … in turn.
         let (u, _) = eight_reference(2.0);
         let turns = ((u + FRAC_PI_2) / PI).floor();
-        assert_eq!(r.crossings.len() as f64, turns);
+        assert!((r.crossings.len() as f64 - turns).abs() < 0.5, "{} {turns}", r.crossings.len());
         for (k, c) in r.crossings.iter().enumerate() {
             let (u, u_dot) = eight_reference(c.time);
             let late = (u - FRAC_PI_2 - k as f64 * PI) / u_dot;
