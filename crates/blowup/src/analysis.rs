@@ -20,6 +20,8 @@ use crate::system::System;
 /// Minors of G are multiplied out up to this many rows and this many minors.
 const MAX_ROWS: usize = 5;
 const MAX_MINORS: usize = 60;
+/// Most products of terms in one step of that.
+const MAX_TERMS: usize = 20_000;
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -198,7 +200,7 @@ fn singular_places(
     notes: &mut Vec<String>,
 ) -> Result<(Vec<Vec<Rational>>, bool), Error> {
     let Some(minors) = minors(system) else {
-        let message = "too many equations to look for all singular positions; those near the position given were sought";
+        let message = "the constraints are too large to look for all singular positions; those near the position given were sought";
         notes.push(message.into());
         return Ok((Vec::new(), false));
     };
@@ -240,7 +242,7 @@ fn minors(system: &System<Rational>) -> Option<Vec<Poly<Rational>>> {
     let mut minors = Vec::new();
     let mut columns: Vec<usize> = (0..m).collect();
     loop {
-        let minor = determinant(&g, &columns);
+        let minor = determinant(&g, &columns)?;
         if !minor.is_empty() {
             minors.push(minor);
         }
@@ -257,8 +259,8 @@ fn minors(system: &System<Rational>) -> Option<Vec<Poly<Rational>>> {
     Some(minors)
 }
 
-/// A determinant of polynomials, by subsets of columns row after row.
-fn determinant(g: &[Vec<Poly<Rational>>], columns: &[usize]) -> Poly<Rational> {
+/// A determinant of polynomials, by subsets of columns row after row; none where it is too long.
+fn determinant(g: &[Vec<Poly<Rational>>], columns: &[usize]) -> Option<Poly<Rational>> {
     let n = g[0][0].n_variables();
     let m = columns.len();
     // Of the first rows, for each set of columns as bits.
@@ -270,12 +272,16 @@ fn determinant(g: &[Vec<Poly<Rational>>], columns: &[usize]) -> Poly<Rational> {
         for (k, column) in columns.iter().enumerate().filter(|(k, _)| set >> k & 1 == 1) {
             let after = (set >> (k + 1)).count_ones();
             let sign = if after % 2 == 0 { Rational::ONE } else { Rational::MINUS_ONE };
-            let product = g[row][*column].times(&partial[set & !(1 << k)]);
+            let (a, b) = (&g[row][*column], &partial[set & !(1 << k)]);
+            if a.len().saturating_mul(b.len()) > MAX_TERMS {
+                return None;
+            }
+            let product = a.times(b);
             sum.add_multiple(&sign, &Monomial::one(n), &product);
         }
         partial[set] = sum;
     }
-    partial.pop().unwrap_or_else(|| Poly::zero(n))
+    partial.pop()
 }
 
 fn position(

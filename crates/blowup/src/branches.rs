@@ -105,7 +105,7 @@ pub fn branches(
     if system.equations.len() > n {
         return Err(Error::TooManyEquations { equations: system.equations.len(), variables: n });
     }
-    let original = system.shifted(place);
+    let original = system.shifted(place)?;
     let mut result = Branches::default();
     let mut start = original.clone();
     for k in 1..n.saturating_sub(system.equations.len()) {
@@ -149,7 +149,7 @@ pub fn branches(
                 let names = &node.local.names;
                 let keep = |m: &Monomial| m.exponents().to_vec();
                 let (_, next) = divided(&triangular, names, keep, k, 0.0);
-                let equations = next.equations.iter().map(|g| g.shifted(&direction)).collect();
+                let equations = next.shifted(&direction)?.equations;
                 let mut path = node.path.clone();
                 path.push((k, direction));
                 children.push(Node { local: System { names: names.clone(), equations }, path });

@@ -63,7 +63,7 @@ pub fn redundancy(
         }
     }
     let back: Vec<Rational> = place.iter().map(|c| -c).collect();
-    let local = kept.shifted(place).triangular(0.0);
+    let local = kept.shifted(place)?.triangular(0.0);
     let mut squares = Vec::new();
     for g in &local.equations {
         if let Some(forms) = squares_of(g) {

@@ -12,6 +12,8 @@ use crate::poly::Poly;
 /// Largest degree and number of terms that an equation may have when multiplied out.
 const MAX_DEGREE: u32 = 64;
 const MAX_TERMS: usize = 20_000;
+/// Most terms of an equation after its origin was moved.
+const MAX_SHIFTED: u64 = 100_000;
 
 /// Polynomial equations g(x) = 0 over named variables x.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,16 +47,28 @@ impl<C: Field> System<C> {
         rank(self.jacobian_at(x), epsilon)
     }
 
-    /// The system with `a` moved to the origin; shifted variables are called `d_NAME`.
-    #[must_use]
-    pub fn shifted(&self, a: &[C]) -> Self {
+    /// The system with `a` moved to the origin; shifted variables are called `d_NAME`. Refused where the
+    /// equations would become too long.
+    pub fn shifted(&self, a: &[C]) -> Result<Self, Error> {
+        for (k, g) in self.equations.iter().enumerate() {
+            // A power x^e becomes e + 1 terms.
+            let mut length = 0u64;
+            for (m, _) in g.terms() {
+                let moved = m.exponents().iter().zip(a).filter(|(_, a)| !a.is_zero());
+                let terms = moved.fold(1u64, |n, (e, _)| n.saturating_mul(u64::from(*e) + 1));
+                length = length.saturating_add(terms);
+            }
+            if length > MAX_SHIFTED {
+                return Err(Error::TooLarge { index: k + 1 });
+            }
+        }
         let rename = |(name, c): (&String, &C)| {
             if c.is_zero() { name.clone() } else { format!("d_{name}") }
         };
-        Self {
+        Ok(Self {
             names: self.names.iter().zip(a).map(rename).collect(),
             equations: self.equations.iter().map(|g| g.shifted(a)).collect(),
-        }
+        })
     }
 
     /// Step 1 of the blow-up: linear combinations that make the linear parts upper triangular,
