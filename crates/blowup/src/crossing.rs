@@ -236,11 +236,23 @@ impl<'a> Runner<'a> {
                     return Ok(ahead);
                 }
             }
+            let before = (integrator.t(), x.to_vec(), v.to_vec());
             let mut flow = Flow { formulation: &self.original, energy, corrected: 0.0 };
             let stop = integrator.advance(&mut flow, end)?;
-            self.run.energy_corrected += flow.corrected;
+            let corrected = flow.corrected;
             let y = integrator.y().to_vec();
             let (x, v) = y.split_at(n);
+            if self.jumped(&before, (integrator.t(), x, v)) {
+                let (t_before, x, v) = &before;
+                let ahead = self.look_ahead(*t_before, x, v, 2.0 * (integrator.t() - t_before))?;
+                if ahead.is_some() {
+                    // The step leapt over it: go back and take the other way.
+                    (*t, self.run.x, self.run.v) = before;
+                    self.count(&integrator);
+                    return Ok(ahead);
+                }
+            }
+            self.run.energy_corrected += corrected;
             self.look(integrator.t(), x, v, observe);
             *t = integrator.t();
             if stop == Stop::End {
@@ -257,6 +269,25 @@ impl<'a> Runner<'a> {
         (0..=8).any(|k| {
             let s = h * f64::from(k) / 8.0;
             let x: Vec<f64> = (0..x.len()).map(|i| x[i] + s * (v[i] + 0.5 * s * a[i])).collect();
+            self.original.least_singular_value(&x) < bound
+        })
+    }
+
+    /// Whether the step made, seen as a cubic curve, came near a loss of rank without being near at its ends.
+    fn jumped(
+        &self,
+        (t_0, x_0, v_0): &(f64, Vec<f64>, Vec<f64>),
+        (t_1, x_1, v_1): (f64, &[f64], &[f64]),
+    ) -> bool {
+        let bound = 0.5 * self.options.near * self.rank_scale;
+        let h = t_1 - t_0;
+        (1..8).any(|k| {
+            let s = f64::from(k) / 8.0;
+            let hermite = |i: usize| {
+                let (d, e) = (x_1[i] - x_0[i], 1.0 - s);
+                x_0[i] + s * d + s * e * (e * (h * v_0[i] - d) - s * (h * v_1[i] - d))
+            };
+            let x: Vec<f64> = (0..x_0.len()).map(hermite).collect();
             self.original.least_singular_value(&x) < bound
         })
     }

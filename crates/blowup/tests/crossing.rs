@@ -248,3 +248,30 @@ fn bad_starts_are_refused() {
     let massless = Mechanism::new(system, vec![Rational::ZERO], potential);
     assert!(matches!(massless, Err(Error::BadMass { .. })));
 }
+
+#[test]
+fn long_steps_do_not_leap_over() {
+    // At a coarse tolerance a step is longer than the way through.
+    let m = mechanism(&["x", "y"], &["x*y"], "0");
+    let options = CrossOptions { tolerance: 1e-3, near: 0.02, ..CrossOptions::default() };
+    let r = cross(&m, &[-1.0, 0.0], &[1.0, 0.0], 4.0, options);
+    assert!((r.x[0] - 3.0).abs() < 1e-9, "{:?}", r.x);
+    assert_eq!(r.crossings.len(), 1);
+    assert!((r.crossings[0].time - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn planes_are_crossed_where_the_motion_meets_them() {
+    // Two upright planes; a ball thrown on one of them passes the line where they meet as if it were not there.
+    let m = mechanism(&["x", "y", "z"], &["x*y"], "9.81*z");
+    for method in [Method::Curve, Method::Polar] {
+        let options = CrossOptions { method, ..CrossOptions::default() };
+        let r = cross(&m, &[-1.0, 0.0, 0.0], &[2.0, 0.0, 3.0], 1.0, options);
+        let exact = [1.0, 0.0, 3.0 - 0.5 * G];
+        let error = r.x.iter().zip(exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(error < 1e-9, "{method:?} {:?}", r.x);
+        assert_eq!(r.crossings.len(), 1, "{method:?}");
+        let place = &r.crossings[0].place.x;
+        assert!((place[2] - (1.5 - 0.125 * G)).abs() < 1e-6, "{place:?}");
+    }
+}

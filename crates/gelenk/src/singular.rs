@@ -81,9 +81,8 @@ pub fn point_constraints(loaded: &Loaded) -> Result<PointConstraints, SingularEr
         .map(|(i, _)| BodyId(i))
         .collect();
     let n = 3 * moving.len();
-    let index = |body: BodyId, axis: usize| {
-        moving.iter().position(|b| *b == body).map(|k| 3 * k + axis)
-    };
+    let index =
+        |body: BodyId, axis: usize| moving.iter().position(|b| *b == body).map(|k| 3 * k + axis);
     let start = |body: BodyId, axis: usize| model.start.s[body.index()][axis];
     let mut names = Vec::new();
     let mut equations: Vec<Poly<Rational>> = Vec::new();
@@ -155,9 +154,8 @@ pub fn point_constraints(loaded: &Loaded) -> Result<PointConstraints, SingularEr
         by[*i] = Poly::variable(kept, k);
     }
     let equations = equations.iter().map(|g| g.substitute(&by)).collect();
-    let name_of = |i: usize| {
-        format!("{}.{}", model.bodies[moving[i / 3].index()].name, AXES[i % 3])
-    };
+    let name_of =
+        |i: usize| format!("{}.{}", model.bodies[moving[i / 3].index()].name, AXES[i % 3]);
     let constraints = System { names: used.iter().map(|i| name_of(*i)).collect(), equations };
     let mut masses = Vec::new();
     let mut potential = Poly::zero(kept);
@@ -223,16 +221,21 @@ pub fn analyse_model(
     Ok(analyse(&m.constraints, Some(&m.masses), &constraints.x, work)?)
 }
 
-/// Runs a model from its start through singular positions.
+/// Runs a model from its start through singular positions, by the constraints that `analysis` left over.
 pub fn cross_model(
     constraints: &PointConstraints,
+    analysis: &Analysis,
     duration: f64,
     options: &CrossOptions,
-    observe: &mut dyn FnMut(f64, &[f64], &[f64]),
+    observe: Observe<'_>,
 ) -> Result<CrossRun, SingularError> {
     if let Some(force) = &constraints.force {
         return Err(SingularError::Force(force.clone()));
     }
     let PointConstraints { mechanism, x, v, .. } = constraints;
-    Ok(run(mechanism, x, v, duration, options, observe)?)
+    let mut mechanism = mechanism.clone();
+    if let Some(redundancy) = &analysis.redundancy {
+        mechanism.constraints = redundancy.simplified.clone();
+    }
+    Ok(run(&mechanism, x, v, duration, options, observe)?)
 }

@@ -9,7 +9,15 @@ use gelenk::scenes::SCENES;
 use gelenk::{SimulateError, simulate, simulate_loaded};
 
 /// Scenes that begin in, or pass, a singular position: several motions go on from there.
-const SINGULAR: [&str; 3] = ["eight-loop-flat", "eight-loop-paper", "four-bar-ladder"];
+const SINGULAR: [&str; 7] = [
+    "eight-loop-flat",
+    "eight-loop-paper",
+    "four-bar-ladder",
+    "coordinate-cross",
+    "lying-eight",
+    "degenerate-crank",
+    "cusp",
+];
 
 fn load(name: &str) -> Loaded {
     let scene = gelenk::scenes::scene(name).unwrap_or_else(|| panic!("no scene {name}"));

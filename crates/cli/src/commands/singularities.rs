@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SingularitiesArgs, manner: Manner) -> Result<Answer, Fa
         let duration = args.duration.unwrap_or(loaded.model.run.duration);
         let method = if args.polar { Method::Polar } else { Method::Curve };
         let options = CrossOptions { tolerance: args.tolerance, method, ..CrossOptions::default() };
-        match cross_model(&constraints, duration, &options, &mut |_, _, _| {}) {
+        match cross_model(&constraints, &analysis, duration, &options, &mut |_, _, _| {}) {
             Ok(run) => {
                 write_run(&mut text, &constraints, duration, &run);
                 json["crossing"] = run_json(&constraints, duration, &run);
