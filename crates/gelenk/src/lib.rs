@@ -34,6 +34,7 @@ pub mod recording;
 pub mod report;
 pub mod settings;
 pub mod simulate;
+pub mod singular;
 pub mod start;
 mod svg;
 pub mod tables;
