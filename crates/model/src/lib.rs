@@ -9,6 +9,7 @@ pub mod contact;
 pub mod description;
 pub mod diagnostic;
 pub mod equation;
+pub mod factor;
 pub mod force;
 pub mod graph;
 pub mod joint;
