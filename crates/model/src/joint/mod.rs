@@ -41,8 +41,8 @@ pub use translation::Translation;
 pub use types::{JOINT_TYPES, JointParameter, JointParameters, JointType};
 pub use universal::Universal;
 
-use crate::body::BodyId;
 use self::elements::FrameJoint;
+use crate::body::BodyId;
 use crate::math::{Mat3, Vec3};
 use crate::state::{Pose, Twist};
 
@@ -270,9 +270,8 @@ impl JointKind {
 
     /// Where it sits on a and b. Of joints that hold points alone the axes mean nothing.
     pub fn frames(&self) -> [JointFrame; 2] {
-        let points = |[a, b]: [Vec3; 2]| {
-            [a, b].map(|origin| JointFrame { origin, axes: Mat3::identity() })
-        };
+        let points =
+            |[a, b]: [Vec3; 2]| [a, b].map(|origin| JointFrame { origin, axes: Mat3::identity() });
         match self {
             JointKind::Ball(joint) => points([joint.r_a_body, joint.r_b_body]),
             JointKind::Hinge(joint) => joint.frames(),
