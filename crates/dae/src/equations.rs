@@ -175,6 +175,11 @@ impl<'m> Equations<'m> {
         self.coordinates.copy_from_slice(&self.at_step.1);
     }
 
+    /// The largest rate of a joint coordinate where they were last counted.
+    pub fn fastest(&self) -> f64 {
+        self.at_step.2.iter().fold(0.0, |a: f64, b| a.max(b.abs()))
+    }
+
     /// Accelerations and multipliers at the state read last.
     pub fn accelerate(&mut self, t: f64) {
         self.evaluations += 1;
@@ -280,6 +285,25 @@ impl<'m> Equations<'m> {
             dy[2 * n..].copy_from_slice(&powers);
         }
         dy.iter().all(|x| x.is_finite())
+    }
+
+    /// F(t, p, v) in natural coordinates: forces on centres; a torque τ as ½ τ × R_k on column k of R, which does the same work in every
+    /// turn. (n)
+    pub(crate) fn natural_forces(&mut self, t: f64, p: &[f64], v: &[f64], out: &mut [f64]) {
+        self.layout.read(p, v, &mut self.poses, &mut self.twists);
+        self.find_loads(t);
+        for place in &self.layout.places {
+            let i = place.body;
+            let [a, b, c] = &self.loads;
+            let weight = self.model.gravity * self.model.bodies[i].mass;
+            let force = a[i].force + b[i].force + c[i].force + weight;
+            out[place.first..place.first + 3].copy_from_slice(force.as_slice());
+            if place.rigid {
+                let torque = a[i].torque + b[i].torque + c[i].torque;
+                let turn = torque.cross_matrix() * self.poses[i].rot * 0.5;
+                out[place.first + 3..place.first + 12].copy_from_slice(turn.as_slice());
+            }
+        }
     }
 
     /// Power of the loads on a ledger line, W.

@@ -1,6 +1,6 @@
 //! Stepping: the integrator on the equations, with projection, events and statistics.
 
-use gelenk_model::{Event, Model, State};
+use gelenk_model::{Event, Model, State, Statistics};
 use gelenk_ode::{Direction, Failure, Integrator, Method, Stop, System};
 
 use crate::equations::Equations;
@@ -41,25 +41,6 @@ impl Default for Options {
             max_steps: 10_000_000,
         }
     }
-}
-
-/// What a run has cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Statistics {
-    /// Steps made.
-    pub steps: u64,
-    /// Steps refused.
-    pub rejected: u64,
-    /// Evaluations of the accelerations.
-    pub evaluations: u64,
-    /// Factorizations of K.
-    pub factorizations: u64,
-    /// Projections to the invariants.
-    pub projections: u64,
-    /// Events.
-    pub events: u64,
-    /// Where the equations were found stiff, s.
-    pub stiff_at: Option<f64>,
 }
 
 /// Why a run cannot go on.
@@ -279,6 +260,14 @@ impl<'m> Simulation<'m> {
     /// Energy lost in impacts so far, J.
     pub fn impact_loss(&self) -> f64 {
         self.moving.switches.impact_loss
+    }
+
+    /// Work and dissipation so far, J, from y.
+    pub fn booked(&self, y: &[f64]) -> [f64; 2] {
+        match y.get(2 * self.moving.equations.layout.n..) {
+            Some([work, dissipation]) => [*work, *dissipation],
+            _ => [0.0; 2],
+        }
     }
 
     /// What the method in use is called.
