@@ -148,6 +148,10 @@ pub fn mixed_part(
     let weights: Vec<f64> = system.mass.iter().map(|m| 1.0 / m.max(1e-300).sqrt()).collect();
     // The kept components are left out, which is what zero means.
     let free: Vec<usize> = (0..n).filter(|i| !kept.contains(i)).collect();
+    if free.is_empty() || k == 0 {
+        let nothing = wanted.iter().all(|x| *x == 0.0);
+        return if nothing { Ok(vec![0.0; n]) } else { Err(DescriptorError::Contradiction) };
+    }
     let matrix = DMatrix::from_fn(k, free.len(), |i, j| jac[(i, free[j])] * weights[free[j]]);
     let svd = matrix.clone().svd(true, true);
     let tolerance = 1e-12 * svd.singular_values.amax();

@@ -18,13 +18,14 @@ fn pair(joint: &str) -> String {
             mass = 2
             inertia = [0.02, 0.03, 0.04]
             position = [{x}, 0.2, -0.3]
-            rotation = {{ axis = [1, 2, 3], degrees = 40 }}
+            rotation = {{ axis = [1, 2, 3], angle_deg = 40 }}
             "#
         )
     };
     let edge = |name: &str, a: &str, b: &str, x: f64| {
         let place = match joint {
-            "distance" | "rope" => format!("points = [[{x}, 0.1, 0.2], [{x}, 0.1, 0.9]]\nlength = 0.7"),
+            "distance" => String::new(),
+            "rope" => "length = 2.5".to_owned(),
             "ball" => format!("point = [{x}, 0.1, 0.2]"),
             "fixed" | "translation" => format!("point = [{x}, 0.1, 0.2]"),
             _ => format!("point = [{x}, 0.1, 0.2]\naxis = [0.3, -1, 0.5]"),
