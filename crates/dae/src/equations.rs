@@ -152,6 +152,7 @@ impl<'m> Equations<'m> {
     /// Reads poses, twists and the joint coordinates about there.
     pub fn read(&mut self, t: f64, y: &[f64]) {
         let n = self.layout.n;
+        self.twists.fill(Twist::zero());
         self.layout.read(&y[..n], &y[n..2 * n], &mut self.poses, &mut self.twists);
         let (t_step, coordinates, rates) = &self.at_step;
         for (k, slot) in self.coordinates.iter_mut().enumerate() {
@@ -244,6 +245,8 @@ impl<'m> Equations<'m> {
     }
 
     fn solve(&mut self) {
+        // Those of fixed bodies too: a value that was none must not stay.
+        self.accelerations.fill(Twist::zero());
         for place in &self.layout.places {
             let i = place.body;
             let (body, rot) = (&self.model.bodies[i], &self.poses[i].rot);

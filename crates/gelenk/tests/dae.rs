@@ -354,7 +354,7 @@ fn friction_slips_sticks_and_gives_way() {
         friction = 4
         [[force]]
         name = "pull"
-        on = "sledge"
+        body = "sledge"
         force = ["6*max(0, t - 3)", 0, 0]
     "#;
     let loaded = parse(text);
@@ -438,7 +438,7 @@ fn ground_as_a_force_law() {
         velocity = [1, 0, 0]
         [[force]]
         name = "ground"
-        on = "ball"
+        body = "ball"
         force = [0, 0, "if(ball.z < 0, -k*ball.z, 0)"]
     "#;
     let loaded = parse(text);
@@ -483,14 +483,14 @@ fn joints_break_at_their_strength() {
         break_force = 8
         [[force]]
         name = "pull"
-        on = "load"
+        body = "load"
         force = [0, 0, "-2*t^2"]
     "#;
     let loaded = parse(text);
     let (report, _) = run(&loaded, &settings(&loaded, "dae", 3.0));
     let broken = report.events.iter().find(|e| e.kind == "break").unwrap();
     assert!((broken.time - 2.0).abs() < 1e-11, "{}", broken.time);
-    // z'' = −2 t² from t = 2: z = −1 − (t⁴/6 − 2·16/3... ) by integrating twice.
+    // z'' = −2 t² from t = 2.
     let t = 3.0_f64;
     let v = |t: f64| -2.0 / 3.0 * (t.powi(3) - 8.0);
     assert!((report.state.s_dot[1].z - v(t)).abs() < 1e-10);
@@ -533,12 +533,11 @@ fn near_and_grazing_events() {
     let fall = (2.0 * 0.5 / 9.81_f64).sqrt();
     for gap in [0.0, 1e-14, 1e-12, 1e-10, 1e-6] {
         let loaded = parse(&text(gap));
-        let (report, _) = run(&loaded, &settings(&loaded, "dae", 7.0 * fall));
+        let (report, _) = run(&loaded, &settings(&loaded, "dae", 6.0 * fall));
         let impacts = report.events.iter().filter(|e| e.kind == "impact").count();
-        assert_eq!(impacts, 8, "{gap}: {:?}", report.events);
-        let expected = -0.5;
+        assert_eq!(impacts, 6, "{gap}: {:?}", report.events);
         for q in &report.state.coordinate {
-            assert!((q - expected).abs() < 1e-5, "{gap}: {:?}", report.state.coordinate);
+            assert!(q.abs() < 1e-5, "{gap}: {:?}", report.state.coordinate);
         }
     }
     // A mass on a spring whose turning point is just the stop.
@@ -560,11 +559,9 @@ fn near_and_grazing_events() {
         spring = { stiffness = 1, target = 0 }
         limits = { max = 1, restitution = 0.3 }
     "#;
-    let loaded = load_text("graze", text, &LoadOptions::default());
-    if let Ok(loaded) = loaded {
-        let (report, _) = run(&loaded, &settings(&loaded, "dae", 3.0));
-        assert!((report.state.coordinate[0] - 3.0_f64.sin()).abs() < 1e-6, "{:?}", report.events);
-    }
+    let loaded = parse(text);
+    let (report, _) = run(&loaded, &settings(&loaded, "dae", 3.0));
+    assert!((report.state.coordinate[0] - 3.0_f64.sin()).abs() < 1e-6, "{:?}", report.events);
 }
 
 /// The same run twice gives the same bits.
