@@ -556,7 +556,7 @@ fn near_and_grazing_events() {
         between = ["world", "mass"]
         point = [0, 0, 0]
         axis = [0, 0, 1]
-        spring = { stiffness = 1, target = 0 }
+        stiffness = 1
         limits = { max = 1, restitution = 0.3 }
     "#;
     let loaded = parse(text);
