@@ -358,6 +358,7 @@ Examples:
   gelenk derive my.toml --what motion,energy
   gelenk derive my.toml --substitute l2=l1 --substitute m2=2*m1
   gelenk derive my.toml --linearize start             or q1=0,q2=pi/2
+  gelenk derive my.toml --joint-force shoulder        what it must hold; or all
   gelenk derive my.toml --evaluate point.json --json
 
 Parameters of the model stay symbols. The equations are g q'' + G q' q' = Q, with the metric g, the Christoffel symbols G of the first kind \
@@ -383,6 +384,9 @@ pub(crate) struct DeriveArgs {
     /// Linearize about a place of rest: start, or q1=0,q2=pi/2 (those left out are 0)
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
     pub(crate) linearize: Option<String>,
+    /// Force and torque that this joint carries, as equations; all for every joint of the tree [repeatable]
+    #[arg(long, value_name = "JOINT")]
+    pub(crate) joint_force: Vec<String>,
     /// Only these: metric, christoffel, forces, constraints, motion, energy, integrals, equilibria, linear [default: all]
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     pub(crate) what: Vec<String>,
