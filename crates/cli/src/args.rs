@@ -152,7 +152,7 @@ pub(crate) struct ModelArgs {
 /// Settings that replace those of the model's `[run]`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SettingArgs {
-    /// Engine: impulse (robust, any step) or lagrange (derived equations, to twelve digits)
+    /// Engine: impulse (robust, any step), dae (natural coordinates, to twelve digits) or lagrange (derived equations)
     #[arg(long, value_name = "NAME", help_heading = "Method")]
     pub(crate) engine: Option<String>,
     /// Simulated time, s
@@ -185,6 +185,15 @@ pub(crate) struct SettingArgs {
     /// Halve steps in which joints act harder than size and speed of the bodies explain (order 2)
     #[arg(long, help_heading = "Method")]
     pub(crate) gentle: bool,
+    /// Relative tolerance of the local error (dae engine) [default: 1e-12]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of the local error (dae engine) [default: the relative one]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) atol: Option<f64>,
+    /// Integrator of the dae engine: auto, dop853 (explicit) or radau (for stiff models)
+    #[arg(long, value_name = "NAME", value_parser = ["auto", "dop853", "radau"], help_heading = "Method")]
+    pub(crate) integrator: Option<String>,
 }
 
 /// `gelenk run`
@@ -198,6 +207,7 @@ Examples:
   gelenk run pendulum --at 0.5,1,2 --json
   gelenk run pendulum --at 0:2:0.1 --json        every 0.1 s from 0 to 2 s
   gelenk run four-bar --output four-bar.mcap --film four-bar.svg
+  gelenk run four-bar --engine dae --rtol 1e-10  with steps of its own choice, as exact as asked
   gelenk run heavy-top --engine lagrange         by its equations of motion, to twelve digits
 
 Settings that are not given are those of the model's [run].
@@ -412,8 +422,9 @@ Examples:
   gelenk compare my.toml --duration 2 --plot differences.svg
   gelenk compare four-bar --at 0.25,0.5,1 --no-orders --json
 
-The impulse engine knows joints and masses, the lagrange engine knows energies; they share no equation. The impulse engine runs with order 8 and \
-a step that is halved until positions stand; its orders 2 to 8 are then measured against the lagrange engine. \
+The impulse engine steps with impulses, the dae engine integrates natural coordinates, the lagrange engine knows energies alone and shares no equation \
+with them. The impulse engine runs with order 8 and \
+a step that is halved until positions stand; its orders 2 to 8 are then measured against the lagrange or the dae engine. \
 Ends with 1 if positions differ by more than --within. Chaotic models need a short --duration.")]
 pub(crate) struct CompareArgs {
     /// Which model
@@ -422,12 +433,12 @@ pub(crate) struct CompareArgs {
     /// Simulated time, s [default: the model's, at most 1]
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) duration: Option<f64>,
-    /// The engines: impulse,lagrange
+    /// The engines: impulse,dae,lagrange; those that cannot run the model are left out
     #[arg(
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
-        default_value = "impulse,lagrange"
+        default_value = "impulse,dae,lagrange"
     )]
     pub(crate) engines: Vec<String>,
     /// Times to compare at, s: 1,2,5 or FROM:TO:EVERY [default: 20 over the run]

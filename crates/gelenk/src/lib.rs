@@ -22,6 +22,7 @@ pub mod bench;
 pub mod certificate;
 pub mod compare;
 pub mod converge;
+pub mod dae;
 pub mod derive;
 pub mod drift;
 pub mod export;
@@ -39,6 +40,7 @@ pub mod start;
 mod svg;
 pub mod tables;
 pub mod thin;
+mod times;
 pub mod worlds;
 
 pub use certificate::Certificate;
