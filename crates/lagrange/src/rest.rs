@@ -75,6 +75,9 @@ impl Equations {
         let still: Vec<(Expr, Expr)> = rates.iter().map(|r| (*r, Expr::ZERO)).collect();
         // Outputs: r = −Q at rest, ∂r/∂q, ∂r/∂q̇, M.
         let mut outputs = pool.substitute_all(&motion, &still);
+        if outputs.iter().all(|e| *e == Expr::ZERO) {
+            return Err("nothing pulls at rest, every place is one");
+        }
         let slopes = pool.jacobian(&outputs, &symbols);
         outputs.extend(slopes.into_iter().flatten());
         let damping: Vec<Expr> = pool.jacobian(&motion, &rates).into_iter().flatten().collect();
