@@ -7,14 +7,16 @@ use gelenk::model::{LoadOptions, Loaded, Observer, RunReport, RunSettings, Sampl
 use gelenk::scenes::SCENES;
 use gelenk::{SimulateError, simulate, simulate_loaded};
 
-/// Scenes that begin in, or pass, a singular position: several motions go on from there.
-const SINGULAR: [&str; 3] = ["eight-loop-flat", "eight-loop-paper", "four-bar-ladder"];
+/// Scenes that begin in a singular position: several motions go on from there.
+const SINGULAR: [&str; 2] = ["eight-loop-flat", "eight-loop-paper"];
 
 fn load(name: &str) -> Loaded {
     let scene = gelenk::scenes::scene(name).unwrap_or_else(|| panic!("no scene {name}"));
     let overrides = match name {
         // Ten links of a hundred show the same and take a thousandth of the time.
         "chain-100" => vec![("n".to_owned(), "10".to_owned())],
+        // Tipped over slowly, its bars lie on one line only after the second looked at.
+        "four-bar-ladder" => vec![("v".to_owned(), "0.1".to_owned())],
         _ => Vec::new(),
     };
     let options = LoadOptions { overrides, ..LoadOptions::default() };
@@ -28,16 +30,11 @@ fn parse(text: &str) -> Loaded {
 /// Agreement with the impulse engine over one second.
 fn agrees(name: &str) {
     let loaded = load(name);
-    let duration = match name {
-        // The walker's drives have a corner in their second derivative, first at t = π/10 s.
-        "walker" => 0.3,
-        _ => 1.0,
-    };
     let options = CompareOptions {
         engines: vec!["impulse".to_owned(), "dae".to_owned()],
         within: 1e-9,
         orders: false,
-        ..CompareOptions::new(duration, 4)
+        ..CompareOptions::new(1.0, 4)
     };
     let comparison = compare(&loaded, &options, &mut || ControlFlow::Continue(()))
         .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -75,6 +72,7 @@ scenes! {
     screw_nut: "screw-nut";
     cardan_shaft: "cardan-shaft";
     four_bar: "four-bar";
+    four_bar_ladder: "four-bar-ladder";
     bricard: "bricard";
     slider_crank: "slider-crank";
     flyball_governor: "flyball-governor";
@@ -580,10 +578,7 @@ fn bad_settings_are_refused() {
     let loaded = load("pendulum");
     let bad = RunSettings { rtol: Some(2.0), ..settings(&loaded, "dae", 1.0) };
     assert!(gelenk::check_settings(&bad).unwrap_err().to_string().contains("rtol"));
-    let bad = RunSettings {
-        integrator: Some("euler".to_owned()),
-        ..settings(&loaded, "dae", 1.0)
-    };
+    let bad = RunSettings { integrator: Some("euler".to_owned()), ..settings(&loaded, "dae", 1.0) };
     assert!(gelenk::check_settings(&bad).unwrap_err().to_string().contains("dop853"));
     assert!(simulate(&loaded.model, &bad, &mut ()).is_err());
 }
