@@ -146,8 +146,8 @@ impl Writer<'_> {
                 let values: Vec<(Expr, Expr)> = (self.model.parameters.iter())
                     .map(|parameter| (parameter.symbol, pool.float(parameter.value)))
                     .collect();
-                let g = pool.substitute_all(&[equation.expr], &values)[0];
-                let symbols: Vec<(Expr, Polynomial)> = (equation.symbols.iter())
+                let g = pool.substitute_all(&[equation.symbolic.g], &values)[0];
+                let symbols: Vec<(Expr, Polynomial)> = (equation.symbolic.u.iter())
                     .zip(&equation.coordinates)
                     .map(|(symbol, (vector, axis))| (*symbol, self.vector(vector)[*axis].clone()))
                     .collect();

@@ -147,7 +147,7 @@ impl<'a> Descriptor<'a> {
         let pivots = factor.u().diagonal();
         let (least, most) =
             (pivots.iter().fold(f64::INFINITY, |a, b| a.min(b.abs())), pivots.amax());
-        if !(least > RANK_TOLERANCE * most) {
+        if least.is_nan() || least <= RANK_TOLERANCE * most {
             return Err(DescriptorError::Singular);
         }
         let x = factor.solve(&right).ok_or(DescriptorError::Singular)?;

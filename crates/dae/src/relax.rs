@@ -260,7 +260,7 @@ pub fn initial_projection(
 
 /// The same system in n + k variables with globally full rank: g_i + z_i Σ_j g_j² = 0 (28), with pseudo-masses 1 for the z. `pull`: a
 /// force −z − ż drives them back to zero; else none acts on them. Start with z = ż = 0.
-pub fn with_added_variables<'a>(system: Descriptor<'a>, pull: bool) -> Descriptor<'a> {
+pub fn with_added_variables(system: Descriptor<'_>, pull: bool) -> Descriptor<'_> {
     let (n, k) = (system.n(), system.g.len());
     let squares = system.g.iter().fold(Polynomial::default(), |sum, g| &sum + &g.power(2));
     let g = (system.g.iter().enumerate())
