@@ -9,7 +9,7 @@
 //! rod                   Δ·Δ − L²                                      quadratic
 //! rigid body            R_i·R_j − δ_ij,  i ≤ j                        quadratic
 //! ```
-//! \[Simon 2004\] chapter I.
+//! \[Laufen\] chapter I.
 
 use gelenk_expr::{Expr, Node, Pool};
 use gelenk_model::joint::{Joint, JointFrame, JointKind};

@@ -4,7 +4,7 @@
 //! [ M  Gᵀ ] [ a ]   [ F(t, p, v) ]
 //! [ G  0  ] [ λ ] = [ γ(p, v)    ],    ṗ = v, v̇ = a,    g(p) = 0, G v = 0,    γ = −vᵀ (∂G) v
 //! ```
-//! \[Simon 2004\] (7).
+//! \[Laufen\] (7).
 
 use std::cell::RefCell;
 

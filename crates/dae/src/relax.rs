@@ -1,4 +1,4 @@
-//! Inconsistent start values: relaxations of the conditions, and the initial projection. \[Simon 2004\] chapter II.
+//! Inconsistent start values: relaxations of the conditions, and the initial projection. \[Laufen\] chapter II.
 //!
 //! A relaxation replaces g(p) = 0 by a condition that the start values satisfy and that is g where they are consistent:
 //! ```text

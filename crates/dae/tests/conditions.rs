@@ -26,8 +26,7 @@ fn pair(joint: &str) -> String {
         let place = match joint {
             "distance" => String::new(),
             "rope" => "length = 2.5".to_owned(),
-            "ball" => format!("point = [{x}, 0.1, 0.2]"),
-            "fixed" | "translation" => format!("point = [{x}, 0.1, 0.2]"),
+            "ball" | "fixed" | "translation" => format!("point = [{x}, 0.1, 0.2]"),
             _ => format!("point = [{x}, 0.1, 0.2]\naxis = [0.3, -1, 0.5]"),
         };
         format!(
@@ -55,7 +54,7 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
     }
     fn vector(&mut self) -> Vec3 {

@@ -1,4 +1,4 @@
-//! Inconsistent start values: the examples of [Simon 2004] chapter II.
+//! Inconsistent start values: the examples of [Laufen] chapter II.
 
 use gelenk_dae::descriptor::{Descriptor, DescriptorError};
 use gelenk_dae::polynomial::Polynomial;
