@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
     Points(PointsArgs),
+    /// Find positions where constraints lose rank; blow them up; move through them
+    Singularities(SingularitiesArgs),
     /// Read a deck of LAGR (1978); print the coefficients of its equations of motion
     Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
@@ -121,6 +123,7 @@ impl Command {
             Command::Compare(_) => "compare",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
+            Command::Singularities(_) => "singularities",
             Command::Lagr(_) => "lagr",
             Command::Tables(_) => "tables",
             Command::Bench(_) => "bench",
@@ -532,6 +535,39 @@ pub(crate) struct PointsArgs {
     /// Write the model to this file instead of standard output
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// `gelenk singularities`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk singularities lying-eight
+  gelenk singularities degenerate-crank --polar
+  gelenk singularities lying-eight --cross --tolerance 2e-8
+  gelenk singularities cusp --cross --duration 1
+
+The model must be of point masses with distances and polynomial equations; `gelenk points` turns bodies into such. Its constraints are looked \
+at with exact fractions: equations that follow from others, singular positions, the branches that meet there, and for each branch the blow-up with all \
+equations on the way. l_y stands for y/x, r and e_x, e_y for a length and a direction.")]
+pub(crate) struct SingularitiesArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Polar blow-ups, which keep all branches, beside those along curves
+    #[arg(long)]
+    pub(crate) polar: bool,
+    /// Move the model from its start through the singular positions it meets
+    #[arg(long)]
+    pub(crate) cross: bool,
+    /// How long to move it; the model's own duration if left out
+    #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "cross")]
+    pub(crate) duration: Option<f64>,
+    /// Tolerance of the integration
+    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "1e-10", requires = "cross")]
+    pub(crate) tolerance: f64,
+    /// Most operations on coefficients for each question
+    #[arg(long, value_name = "COUNT", default_value_t = 2_000_000)]
+    pub(crate) work: usize,
 }
 
 /// `gelenk lagr`

@@ -35,6 +35,7 @@ pub mod recording;
 pub mod report;
 pub mod settings;
 pub mod simulate;
+pub mod singular;
 pub mod start;
 mod svg;
 pub mod tables;

@@ -125,6 +125,11 @@ impl Integrator {
         &self.f
     }
 
+    /// The length that the next step will try, without its sign; 0 before the first.
+    pub fn next_step(&self) -> f64 {
+        self.h
+    }
+
     /// Start and end of the last step.
     pub fn last_step(&self) -> (f64, f64) {
         (self.t_old, self.t_old + self.h_old)
@@ -309,7 +314,7 @@ impl Integrator {
                 Trial::Error(error) => {
                     let factor = self.factor(h.abs(), error);
                     if error <= 1.0 && self.finish(system, h)? {
-                        return Ok((h, at_end, self.next_step(h.abs(), error, factor, at_end)));
+                        return Ok((h, at_end, self.length_after(h.abs(), error, factor, at_end)));
                     }
                     if error <= 1.0 { 0.25 } else { factor.min(0.9) }
                 }
@@ -343,7 +348,7 @@ impl Integrator {
         }
     }
 
-    fn next_step(&mut self, h: f64, error: f64, factor: f64, at_end: bool) -> f64 {
+    fn length_after(&mut self, h: f64, error: f64, factor: f64, at_end: bool) -> f64 {
         let factor = if self.rejected { factor.min(1.0) } else { factor };
         self.rejected = false;
         self.last = Some((error.max(1e-2), h));
