@@ -28,6 +28,7 @@ pub mod polynomial;
 pub mod project;
 pub mod relax;
 mod rows;
+pub mod sensitivity;
 mod simulation;
 mod switch;
 

@@ -406,7 +406,7 @@ fn changed(equations: &Equations<'_>, start: &State) -> f64 {
     change
 }
 
-fn explain(model: &Model, t: f64, error: SwitchError) -> DaeError {
+pub(crate) fn explain(model: &Model, t: f64, error: SwitchError) -> DaeError {
     let name = |block: usize| model.rows.get(block).map_or(String::new(), |b| b.name.clone());
     match error {
         SwitchError::Unsettled(block) => DaeError::Unsettled { t, element: name(block) },

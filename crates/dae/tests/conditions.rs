@@ -27,6 +27,9 @@ fn pair(joint: &str) -> String {
             "distance" => String::new(),
             "rope" => "length = 2.5".to_owned(),
             "ball" | "fixed" | "translation" => format!("point = [{x}, 0.1, 0.2]"),
+            "universal" => {
+                format!("point = [{x}, 0.1, 0.2]\naxis = [0.3, -1, 0.5]\naxis2 = [1, 0.3, 0]")
+            }
             _ => format!("point = [{x}, 0.1, 0.2]\naxis = [0.3, -1, 0.5]"),
         };
         format!(
@@ -54,7 +57,8 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
     }
     fn vector(&mut self) -> Vec3 {
