@@ -11,7 +11,7 @@ fn load(name: &str, text: &str) -> Model {
 }
 
 fn scene(name: &str) -> Model {
-    load(name, gelenk_scenes::scene(name).unwrap().text)
+    load(name, gelenk_scenes::scene(name).expect("a scene of the gallery").text)
 }
 
 /// A mass on a spring: rows [cos ωt, sin ωt/ω; −ω sin ωt, cos ωt].
