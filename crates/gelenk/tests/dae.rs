@@ -562,6 +562,57 @@ fn near_and_grazing_events() {
     assert!((report.state.coordinate[0] - 3.0_f64.sin()).abs() < 1e-6, "{:?}", report.events);
 }
 
+/// A law that flutters (friction written with `sign`) ends with a message, not never.
+#[test]
+fn fluttering_laws_end() {
+    let text = r#"
+        [model]
+        gravity = [0, 0, 0]
+        [[point]]
+        name = "puck"
+        mass = 1
+        velocity = [1, 0, 0]
+        [[force]]
+        name = "rubbing"
+        body = "puck"
+        force = ["-5*sign(point.puck.velocity.x)", 0, 0]
+    "#;
+    let loaded = parse(text);
+    let failed = simulate_loaded(&loaded, &settings(&loaded, "dae", 1.0), &mut ());
+    let Err(SimulateError::Failed(failure)) = failed else { panic!("{failed:?}") };
+    assert!(failure.reason.contains("to and fro"), "{}", failure.reason);
+    // It got as far as it makes sense.
+    assert!((failure.report.t - 0.2).abs() < 1e-6, "{}", failure.report.t);
+    assert!((failure.report.state.s[1].x - 0.1).abs() < 1e-9);
+}
+
+/// Friction of a prescribed motion never sticks; its work is booked.
+#[test]
+fn friction_of_a_prescribed_motion() {
+    let text = r#"
+        [model]
+        gravity = [0, 0, 0]
+        [[body]]
+        name = "sledge"
+        mass = 2
+        inertia = [0.1, 0.1, 0.1]
+        [[joint]]
+        name = "rail"
+        type = "slider"
+        between = ["world", "sledge"]
+        point = [0, 0, 0]
+        axis = [1, 0, 0]
+        friction = 4
+        motion = { position = "1 - cos(t)" }
+    "#;
+    let loaded = parse(text);
+    // There and back: 4 N over 2 m each way.
+    let (report, _) = run(&loaded, &settings(&loaded, "dae", std::f64::consts::TAU));
+    assert!((report.ledger.dissipation - 16.0).abs() < 1e-8, "{:?}", report.ledger);
+    assert!(report.ledger.integrator_error().abs() < 1e-8, "{:?}", report.ledger);
+    assert!(report.events.iter().filter(|e| e.kind == "rest").count() >= 1);
+}
+
 /// The same run twice gives the same bits.
 #[test]
 fn runs_are_reproducible() {
