@@ -7,8 +7,15 @@ use gelenk::model::{LoadOptions, Loaded, Observer, RunReport, RunSettings, Sampl
 use gelenk::scenes::SCENES;
 use gelenk::{SimulateError, simulate, simulate_loaded};
 
-/// Scenes that begin in a singular position: several motions go on from there.
-const SINGULAR: [&str; 2] = ["eight-loop-flat", "eight-loop-paper"];
+/// Scenes that begin in a singular position or pass one: several motions go on from there.
+const SINGULAR: [&str; 6] = [
+    "eight-loop-flat",
+    "eight-loop-paper",
+    "coordinate-cross",
+    "lying-eight",
+    "degenerate-crank",
+    "cusp",
+];
 
 fn load(name: &str) -> Loaded {
     let scene = gelenk::scenes::scene(name).unwrap_or_else(|| panic!("no scene {name}"));
