@@ -421,6 +421,7 @@ Examples:
   gelenk compare double-pendulum
   gelenk compare my.toml --duration 2 --plot differences.svg
   gelenk compare four-bar --at 0.25,0.5,1 --no-orders --json
+  gelenk compare slider-crank --precision cost.svg      what an error costs, method by method
 
 The impulse engine steps with impulses, the dae engine integrates natural coordinates, the lagrange engine knows energies alone and shares no equation \
 with them. The impulse engine runs with order 8 and \
@@ -456,6 +457,9 @@ pub(crate) struct CompareArgs {
     /// Plot of the differences over time
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Plot of error against time of the processor, for impulse orders 2 to 8 and the dae engine
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) precision: Option<PathBuf>,
 }
 
 /// `gelenk drift`

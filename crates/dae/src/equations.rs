@@ -30,7 +30,7 @@ pub enum Mode {
 /// ```
 /// The 6 conditions of each rigid body are eliminated by hand: with R̈ = (ω̇× + ω×ω×) R they hold by themselves, and F, M become the wrench and
 /// the inertia of the body. What is left, K λ = J M⁻¹Jᵀ λ = γ − J M⁻¹ f, is solved sparsely. λ has the sign of a force on body b.
-/// \[Simon 2004\] (4), (7).
+/// \[Laufen\] (4), (7).
 #[derive(Clone, Debug)]
 pub struct Equations<'m> {
     pub(crate) model: &'m Model,

@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-/// The natural coordinates p of a model: 12 for each rigid body that moves, 3 for each point mass. \[Simon 2004\] chapter I.
+/// The natural coordinates p of a model: 12 for each rigid body that moves, 3 for each point mass. \[Laufen\] chapter I.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Bodies that move, in the order of the model.

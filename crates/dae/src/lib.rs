@@ -1,4 +1,24 @@
-//! The DAE engine.
+//! The DAE engine of Gelenk: natural coordinates, the index-1 system, adaptive high order, projection, switching functions.
+//!
+//! ```text
+//! [ M  Gᵀ ] [ a ]   [ F(t, p, v) ]
+//! [ G  0  ] [ λ ] = [ γ(p, v)    ],    ṗ = v,  v̇ = a,    invariants g(p) = 0, G v = 0
+//! ```
+//! [`Simulation`] runs a model; [`Equations`] are its right-hand side; [`constraints`] writes every condition as a polynomial; [`relax`]
+//! starts from values that do not fit the conditions. Source: \[Laufen\] chapters I and II.
+//!
+//! ```
+//! use gelenk_dae::{Options, Simulation};
+//! use gelenk_model::{LoadOptions, load_text};
+//!
+//! let text = gelenk_scenes::scene("double-pendulum").ok_or("no such model")?.text;
+//! let model = load_text("double-pendulum", text, &LoadOptions::default())?.model;
+//! let mut simulation = Simulation::new(&model, &model.start, &Options::default())?;
+//! let state = simulation.run(1.0)?;
+//! let energy = |s| model.kinetic_energy(s) + model.potential_energy(s);
+//! assert!((energy(&state) - energy(&model.start)).abs() < 1e-10);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod constraints;
 pub mod descriptor;
@@ -8,6 +28,7 @@ pub mod polynomial;
 pub mod project;
 pub mod relax;
 mod rows;
+pub mod sensitivity;
 mod simulation;
 mod switch;
 

@@ -110,7 +110,7 @@ impl Equations<'_> {
                 let range = self.rows_of(i);
                 let mut c = [0.0; MAX_ROWS];
                 self.error(i, t, &mut c[..range.len()]);
-                if largest(&c) > gap || c.iter().any(|c| c.is_nan()) {
+                if largest(&c) > gap || largest(&c).is_nan() {
                     (gap, worst) = (largest(&c), i);
                 }
                 for (k, c) in range.zip(c) {
@@ -125,14 +125,14 @@ impl Equations<'_> {
                 return Ok(());
             }
             // Rounding is reached where Newton no longer helps.
-            if !(gap < 0.5 * before) {
+            if gap >= 0.5 * before || gap.is_nan() {
                 if gap <= allowed(self) {
                     if gap > before {
                         self.poses.copy_from_slice(&kept);
                     }
                     return Ok(());
                 }
-                if !(gap < 4.0 * before) || gap.is_nan() {
+                if gap >= 4.0 * before || gap.is_nan() {
                     return Err(NotClosed { block: worst, gap });
                 }
             }
@@ -154,8 +154,9 @@ impl Equations<'_> {
         for i in 0..self.model.rows.len() {
             let n = self.model.rows[i].n_rows;
             self.error(i, t, &mut c[..n]);
-            if !(largest(&c[..n]) <= 1e-9) {
-                return Err(NotClosed { block: i, gap: largest(&c[..n]) });
+            let gap = largest(&c[..n]);
+            if gap > 1e-9 || gap.is_nan() {
+                return Err(NotClosed { block: i, gap });
             }
         }
         Ok(())
@@ -183,7 +184,8 @@ impl Equations<'_> {
 }
 
 fn largest(list: &[f64]) -> f64 {
-    list.iter().fold(0.0, |a: f64, b| if b.is_nan() { f64::NAN } else { a.max(b.abs()) })
+    list.iter()
+        .fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b.abs()) })
 }
 
 /// exp(θ×).

@@ -1,4 +1,4 @@
-//! Inconsistent start values: relaxations of the conditions, and the initial projection. \[Simon 2004\] chapter II.
+//! Inconsistent start values: relaxations of the conditions, and the initial projection. \[Laufen\] chapter II.
 //!
 //! A relaxation replaces g(p) = 0 by a condition that the start values satisfy and that is g where they are consistent:
 //! ```text
@@ -184,9 +184,7 @@ pub fn integrate(
         Relaxation::Linear | Relaxation::Baumgarte { .. } => None,
     };
     let target = match relaxation {
-        Relaxation::Linear => {
-            Target { t0, a: g0.clone(), b: g_vel0, c: zero(), alpha: 0.0 }
-        }
+        Relaxation::Linear => Target { t0, a: g0.clone(), b: g_vel0, c: zero(), alpha: 0.0 },
         Relaxation::Baumgarte { alpha } => Target {
             t0,
             a: g0.clone(),
@@ -262,10 +260,9 @@ pub fn initial_projection(
 
 /// The same system in n + k variables with globally full rank: g_i + z_i Σ_j g_j² = 0 (28), with pseudo-masses 1 for the z. `pull`: a
 /// force −z − ż drives them back to zero; else none acts on them. Start with z = ż = 0.
-pub fn with_added_variables<'a>(system: Descriptor<'a>, pull: bool) -> Descriptor<'a> {
+pub fn with_added_variables(system: Descriptor<'_>, pull: bool) -> Descriptor<'_> {
     let (n, k) = (system.n(), system.g.len());
-    let squares =
-        system.g.iter().fold(Polynomial::default(), |sum, g| &sum + &g.power(2));
+    let squares = system.g.iter().fold(Polynomial::default(), |sum, g| &sum + &g.power(2));
     let g = (system.g.iter().enumerate())
         .map(|(i, g)| g + &(&Polynomial::variable(n + i) * &squares))
         .collect();

@@ -199,7 +199,8 @@ impl<'m> Simulation<'m> {
         equations.read(start.t, &y);
         equations.arrive(start.t);
         let found = equations.invariants(start.t, &y);
-        if let Some(block) = found.worst_block.filter(|_| !(found.position <= OPEN_AT_START)) {
+        let open = found.position > OPEN_AT_START || found.position.is_nan();
+        if let Some(block) = found.worst_block.filter(|_| open) {
             let element = model.rows[block].name.clone();
             return Err(DaeError::OpenAtStart { element, gap: found.position });
         }
@@ -405,7 +406,7 @@ fn changed(equations: &Equations<'_>, start: &State) -> f64 {
     change
 }
 
-fn explain(model: &Model, t: f64, error: SwitchError) -> DaeError {
+pub(crate) fn explain(model: &Model, t: f64, error: SwitchError) -> DaeError {
     let name = |block: usize| model.rows.get(block).map_or(String::new(), |b| b.name.clone());
     match error {
         SwitchError::Unsettled(block) => DaeError::Unsettled { t, element: name(block) },

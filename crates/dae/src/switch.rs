@@ -66,7 +66,7 @@ pub(crate) struct Switches {
     pub(crate) watched: Vec<Watched>,
     /// Friction of coordinates whose motion is prescribed: it never sticks. (n blocks)
     prescribed: Vec<bool>,
-    /// Whether any function needs forces.
+    /// Memory for the corners of signals.
     kinks: Vec<f64>,
     /// Energy lost in impacts so far, J.
     pub(crate) impact_loss: f64,
@@ -293,7 +293,6 @@ impl Equations<'_> {
             if !rates.iter().any(|rate| *rate > SLOW) {
                 return Ok(round > 0);
             }
-            let before = self.twists.clone();
             let energy_before = self.kinetic_energy();
             let friction = self.friction_out();
             let impulses = self.compress(touched, &rates, t)?;
@@ -339,7 +338,6 @@ impl Equations<'_> {
                     ));
                 }
             }
-            debug_assert_eq!(before.len(), self.twists.len());
         }
         Err(SwitchError::Unsettled(touched.first().copied().unwrap_or(0)))
     }
@@ -430,7 +428,6 @@ impl Equations<'_> {
         for i in self.touched(t) {
             let rate = self.rate_of(i, t);
             if rate.abs() <= 10.0 * SLOW {
-                // What has just let go, or was never touched, begins without a force where nothing asks for one.
                 open.push(i);
             } else {
                 self.set_mode(i, Mode::Free);
@@ -463,7 +460,10 @@ impl Equations<'_> {
         open.sort_unstable();
         for _ in 0..20 + 8 * open.len() * open.len().max(1) {
             self.accelerate(t);
-            let Some((i, mode)) = self.first_wrong(&open) else { return Ok(()) };
+            let Some((i, mode)) = self.first_wrong(&open) else {
+                self.side_with_motion(switches);
+                return Ok(());
+            };
             if let (RowKind::Friction(friction), Mode::Holds) = (&model.rows[i].kind, mode) {
                 let at = instant(t, &self.poses, &self.twists, &self.coordinates);
                 self.held[friction.slot] =
@@ -472,6 +472,20 @@ impl Equations<'_> {
             self.set_mode(i, mode);
         }
         Err(SwitchError::Unsettled(open.first().copied().unwrap_or(0)))
+    }
+
+    /// Friction of a prescribed motion that begins from rest slips the way the motion goes.
+    fn side_with_motion(&mut self, switches: &Switches) {
+        for i in (0..self.mode.len()).filter(|&i| switches.prescribed[i]) {
+            let row = self.model.rows[i].first_row;
+            if self.mode[i] != Mode::Free || !self.model.rows[i].is_active(&self.active) {
+                continue;
+            }
+            let mut rise = [0.0];
+            self.rows.rate(i, &self.accelerations, &mut rise);
+            let rise = rise[0] - self.gamma[row];
+            self.set_mode(i, Mode::Slips(if rise < 0.0 { -1.0 } else { 1.0 }));
+        }
     }
 
     /// The first block of the list whose mode contradicts the forces, and the mode it should have.

@@ -26,11 +26,15 @@ fn pair(joint: &str) -> String {
         let place = match joint {
             "distance" => String::new(),
             "rope" => "length = 2.5".to_owned(),
-            "ball" => format!("point = [{x}, 0.1, 0.2]"),
-            "fixed" | "translation" => format!("point = [{x}, 0.1, 0.2]"),
+            "ball" | "fixed" | "translation" => format!("point = [{x}, 0.1, 0.2]"),
+            "universal" => {
+                format!("point = [{x}, 0.1, 0.2]\naxis = [0.3, -1, 0.5]\naxis2 = [1, 0.3, 0]")
+            }
             _ => format!("point = [{x}, 0.1, 0.2]\naxis = [0.3, -1, 0.5]"),
         };
-        format!("[[joint]]\nname = \"{name}\"\ntype = \"{joint}\"\nbetween = [\"{a}\", \"{b}\"]\n{place}\n")
+        format!(
+            "[[joint]]\nname = \"{name}\"\ntype = \"{joint}\"\nbetween = [\"{a}\", \"{b}\"]\n{place}\n"
+        )
     };
     [
         bar("one", 0.5),
@@ -53,7 +57,8 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
     }
     fn vector(&mut self) -> Vec3 {
@@ -249,8 +254,7 @@ fn the_dense_system_agrees_with_the_engine() {
         let Ok(system) = Descriptor::of_model(&model, &model.start) else { continue };
         let (p, v) = (&y[..n], &y[n..2 * n]);
         assert!(system.value(p).amax() < 1e-13);
-        let Ok((a, _)) =
-            system.accelerations(0.0, p, v, &nalgebra::DVector::zeros(system.g.len()))
+        let Ok((a, _)) = system.accelerations(0.0, p, v, &nalgebra::DVector::zeros(system.g.len()))
         else {
             // Redundant rows or thin rods: the dense system is singular.
             continue;

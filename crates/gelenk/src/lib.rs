@@ -31,6 +31,7 @@ pub mod hash;
 pub mod lagrange;
 pub mod plot;
 pub mod points;
+pub mod precision;
 pub mod recording;
 pub mod report;
 pub mod settings;

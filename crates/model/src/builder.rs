@@ -364,7 +364,7 @@ impl Builder {
                 bodies.push(vector.body);
             }
         }
-        self.rows(name, RowKind::Equation(equation), bodies, 1, tolerance);
+        self.rows(name, RowKind::Equation(Box::new(equation)), bodies, 1, tolerance);
     }
 
     fn rows(

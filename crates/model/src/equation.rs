@@ -18,10 +18,8 @@ use crate::signal::{BodyVector, Work};
 pub struct Equation {
     /// The text, for messages.
     pub text: String,
-    /// g, with parameters as symbols, in the model's pool.
-    pub expr: Expr,
-    /// The symbols that stand for u in it.
-    pub symbols: Vec<Expr>,
+    /// g as an expression.
+    pub symbolic: SymbolicEquation,
     /// u: (vector, axis), in the order of the tapes' inputs.
     pub coordinates: Vec<(BodyVector, usize)>,
     /// Inputs u, t; output g.
@@ -30,6 +28,15 @@ pub struct Equation {
     pub gradient: Tape,
     /// Inputs u, t, u̇; output Σ g_kl u̇_k u̇_l + 2 Σ g_kt u̇_k + g_tt.
     pub curvature: Tape,
+}
+
+/// An equation as an expression in the model's pool, with parameters as symbols.
+#[derive(Clone, Debug)]
+pub struct SymbolicEquation {
+    /// g.
+    pub g: Expr,
+    /// The symbols that stand for u in it, in their order.
+    pub u: Vec<Expr>,
 }
 
 impl Equation {

@@ -50,7 +50,7 @@ pub enum RowKind {
     /// A condition on joint coordinates.
     Tie(CoordinateTie),
     /// An equation.
-    Equation(Equation),
+    Equation(Box<Equation>),
     /// An end stop.
     Stop(Stop),
     /// Dry friction.

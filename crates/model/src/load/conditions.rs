@@ -7,7 +7,7 @@ use super::expand::{Element, Flat};
 use super::joints::OPEN_JOINT;
 use super::names::Kind;
 use crate::description::TieValues;
-use crate::equation::Equation;
+use crate::equation::{Equation, SymbolicEquation};
 use crate::joint::JointId;
 use crate::rows::{CoordinateTie, Instant};
 use crate::signal::{BodyVector, Signals, StateRef, TimeFunction, Work};
@@ -179,7 +179,8 @@ impl<'a> Context<'a> {
         let curvature = self.compile(site, text.span, &curvature, &inputs)?;
         let coordinates = symbols.iter().map(|(_, vector, axis)| (*vector, *axis)).collect();
         let text = text.text.clone();
-        Some(Equation { text, expr: g, symbols: u, coordinates, value, gradient, curvature })
+        let symbolic = SymbolicEquation { g, u };
+        Some(Equation { text, symbolic, coordinates, value, gradient, curvature })
     }
 
     /// Refuses an equation that does not hold at the start.
