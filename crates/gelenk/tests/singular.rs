@@ -1,7 +1,7 @@
 //! Models with singular positions: their polynomials, and the engines on them.
 #![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
-use gelenk::model::{LoadOptions, Loaded, RunSettings, load_text};
+use gelenk::model::{LoadOptions, Loaded, load_text};
 use gelenk::singular::{
     CrossOptions, Error, PointConstraints, SingularError, analyse_model, cross_model,
     point_constraints,
