@@ -1,7 +1,7 @@
 //! Models with singular positions: their polynomials, and the engines on them.
 #![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
-use gelenk::model::{LoadOptions, Loaded, RunSettings, load_text};
+use gelenk::model::{LoadOptions, Loaded, load_text};
 use gelenk::singular::{
     CrossOptions, Error, PointConstraints, SingularError, analyse_model, cross_model,
     point_constraints,
@@ -145,7 +145,7 @@ fn what_is_not_polynomial_is_refused_by_name() {
         format!("{POINT}[[constraint]]\nname = \"wave\"\nequation = \"P.y = sin(P.z - 0.1)\"\n");
     assert_eq!(
         refused(&sine),
-        "constraint `wave`: `sin(P.z - 1/10)` is no polynomial in positions of points"
+        "constraint `wave`: `sin(point.P.position.z - 1/10)` is no polynomial in positions of points"
     );
     let moving = format!("{POINT}[[constraint]]\nname = \"lift\"\nequation = \"P.z = 0.1 + t\"\n");
     assert!(refused(&moving).starts_with("constraint `lift`: `t`"), "{}", refused(&moving));
