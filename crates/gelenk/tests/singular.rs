@@ -1,6 +1,8 @@
 //! Models with singular positions: their polynomials, and the engines on them.
 #![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
+use std::fmt::Write;
+
 use gelenk::model::{LoadOptions, Loaded, load_text};
 use gelenk::singular::{
     CrossOptions, Error, PointConstraints, SingularError, analyse_model, cross_model,
@@ -118,13 +120,15 @@ fn the_impulse_engine_passes_too() {
 fn redundant_distances_are_replaced() {
     let mut text = "[model]\nname = \"line\"\ngravity = [0, 0, 0]\n".to_owned();
     for (i, (x, v)) in [(-1, -1), (0, 0), (1, 1)].into_iter().enumerate() {
-        text += &format!(
+        let _ = write!(
+            text,
             "[[point]]\nname = \"P{i}\"\nmass = 1\nposition = [{x}, 0, 0]\nvelocity = [0, {v}, 0]\n"
         );
-        text += &format!("[[constraint]]\nname = \"plane{i}\"\nequation = \"P{i}.z = 0\"\n");
+        let _ = write!(text, "[[constraint]]\nname = \"plane{i}\"\nequation = \"P{i}.z = 0\"\n");
     }
     for (i, j) in [(0, 2), (0, 1), (1, 2)] {
-        text += &format!(
+        let _ = write!(
+            text,
             "[[joint]]\nname = \"d{i}{j}\"\ntype = \"distance\"\nbetween = [\"P{i}\", \"P{j}\"]\n"
         );
     }
