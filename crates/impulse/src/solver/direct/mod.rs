@@ -1,6 +1,6 @@
 //! The direct solver: Newton on all joints at once.
 
-mod bounded;
+pub(super) mod bounded;
 mod dense;
 mod factor;
 mod order;

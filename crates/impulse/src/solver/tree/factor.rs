@@ -1,0 +1,392 @@
+//! The factor of a tree, four bodies at a time.
+//!
+//! Bodies are eliminated from the leaves. With A the mass of a body and all that hangs on it, J and J_p the rows of its joint for the body
+//! and for the one it hangs on:
+//!
+//! ```text
+//! A = L Lᵀ,   Y = J L⁻ᵀ,   S = Y Yᵀ + diag c = N Nᵀ,   Z = N⁻¹ J_p,   A_p += Zᵀ Z
+//! ```
+//! c is 0 for the rows of a joint. A damper d along a joint coordinate W is one more row: with the impulse σ = −(W v + e)/c, c = 1/(d h/2).
+//! Impulses b on the bodies and errors e of the rows have the velocities v and impulses p with A v = b + Jᵀ p, J v + e + c p = 0:
+//!
+//! ```text
+//! w = L⁻¹ b,   q = N⁻¹ (e + Y w),   b_p −= Zᵀ q;          then   p = −N⁻ᵀ (q + Z v_p),   v = L⁻ᵀ (w + Yᵀ p)
+//! ```
+//! and b₁·v₂ = Σ (w₁·w₂ − q₁·q₂) over the bodies. \[Featherstone 2008\] has the same elimination with joint coordinates.
+#![expect(clippy::inline_always, reason = "small kernels in hot loops")]
+
+use wide::f64x4;
+
+use super::pattern::{LANES, MOST, NOWHERE, Pattern};
+use crate::rows::Rows;
+use crate::scratch::Bodies;
+
+type F = f64x4;
+
+/// A number of each body of a group.
+pub(super) type Four = [f64; LANES];
+
+/// Six numbers of each body.
+pub(super) type Sixes = [Four; 6];
+
+/// A matrix of 6 × 6 of each body, row after row.
+type Matrix = [Sixes; 6];
+
+const ZERO: Matrix = [[[0.0; LANES]; 6]; 6];
+
+/// A pivot below this part of its diagonal is none.
+const WEAK: f64 = 1e-11;
+
+/// Numbers of a group; triangles have inverted diagonals.
+#[derive(Clone, Debug)]
+struct Group {
+    l: Matrix,
+    y: Matrix,
+    n: Matrix,
+    z: Matrix,
+}
+
+/// A damper along a joint coordinate: a row W for the body and the one it hangs on, and d h/2.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Soft {
+    pub own: [f64; 6],
+    pub other: [f64; 6],
+    pub weight: f64,
+}
+
+/// The factor and the vectors of a solve.
+#[derive(Clone, Debug)]
+pub(super) struct Factor {
+    groups: Vec<Group>,
+    mass: Vec<Matrix>,
+    /// b, then v.
+    pub b: Vec<Sixes>,
+    pub w: Vec<Sixes>,
+    pub q: Vec<Sixes>,
+    /// e, then p; rows of the joint first, then its dampers.
+    pub p: Vec<Sixes>,
+}
+
+#[inline(always)]
+fn f(x: &Four) -> F {
+    F::new(*x)
+}
+
+impl Factor {
+    pub(super) fn new(pattern: &Pattern) -> Self {
+        let n = pattern.nodes.len() / LANES;
+        let none = Group { l: ZERO, y: ZERO, n: ZERO, z: ZERO };
+        Factor {
+            groups: vec![none; n],
+            mass: vec![ZERO; n],
+            b: vec![[[0.0; LANES]; 6]; n],
+            w: vec![[[0.0; LANES]; 6]; n],
+            q: vec![[[0.0; LANES]; 6]; n],
+            p: vec![[[0.0; LANES]; 6]; n],
+        }
+    }
+
+    /// Factorizes at the poses of the rows, with the dampers of each node; false where that is (nearly) singular.
+    pub(super) fn make<'a>(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        bodies: &Bodies,
+        soft: impl Fn(usize) -> &'a [Soft],
+    ) -> bool {
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let (mass, lane) = (&mut self.mass[i / LANES], i % LANES);
+            if lane == 0 {
+                *mass = ZERO;
+            }
+            if node.body == NOWHERE {
+                for k in 0..6 {
+                    mass[k][k][lane] = 1.0;
+                }
+                continue;
+            }
+            let (rot, inertia) = (&bodies.poses[node.body].rot, &bodies.inertia[node.body]);
+            for k in 0..3 {
+                mass[k][k][lane] = bodies.mass[node.body];
+                for m in 0..=k {
+                    let mut sum = 0.0;
+                    for j in 0..3 {
+                        sum += rot[(k, j)] * inertia[j] * rot[(m, j)];
+                    }
+                    mass[3 + k][3 + m][lane] = sum;
+                }
+            }
+        }
+        let mut least = F::splat(1.0);
+        for g in 0..self.groups.len() {
+            let (mut jac, mut other, mut c) = (ZERO, ZERO, [[1.0; LANES]; 6]);
+            for lane in 0..LANES {
+                let node = &pattern.nodes[LANES * g + lane];
+                for (a, row) in node.rows.iter().enumerate() {
+                    c[a][lane] = 0.0;
+                    let (own, up) = (&rows.jac[row.own..][..6], &rows.jac[row.other..][..6]);
+                    for k in 0..6 {
+                        jac[a][k][lane] = own[k];
+                        other[a][k][lane] = up[k];
+                    }
+                }
+                if node.body == NOWHERE {
+                    continue;
+                }
+                for (a, soft) in (node.rows.len()..).zip(soft(LANES * g + lane)) {
+                    // Without weight the row is none: c = 1 and J = 0.
+                    if soft.weight > 0.0 {
+                        c[a][lane] = 1.0 / soft.weight;
+                        for k in 0..6 {
+                            jac[a][k][lane] = soft.own[k];
+                            other[a][k][lane] = soft.other[k];
+                        }
+                    }
+                }
+            }
+            let mut more = ZERO;
+            let weakest = self.groups[g].eliminate(&self.mass[g], &jac, &other, &c, &mut more);
+            least = least.fast_min(weakest);
+            for lane in 0..LANES {
+                let parent = pattern.nodes[LANES * g + lane].parent;
+                if parent == NOWHERE {
+                    continue;
+                }
+                let (mass, at) = (&mut self.mass[parent / LANES], parent % LANES);
+                for i in 0..6 {
+                    for j in 0..=i {
+                        mass[i][j][at] += more[i][j][lane];
+                    }
+                }
+            }
+        }
+        // A NaN is no pivot either.
+        least.to_array().into_iter().all(|x| x > 0.0)
+    }
+
+    /// The way up, with the errors in `p` and the impulses in `b`.
+    pub(super) fn climb(&mut self, pattern: &Pattern) {
+        for g in 0..self.groups.len() {
+            let group = &self.groups[g];
+            let mut w: [F; 6] = std::array::from_fn(|k| f(&self.b[g][k]));
+            let mut q: [F; 6] = std::array::from_fn(|k| f(&self.p[g][k]));
+            let b = group.rise(&mut w, &mut q);
+            for k in 0..6 {
+                self.w[g][k] = w[k].to_array();
+                self.q[g][k] = q[k].to_array();
+            }
+            let b = b.map(f64x4::to_array);
+            for lane in 0..LANES {
+                let parent = pattern.nodes[LANES * g + lane].parent;
+                if parent != NOWHERE {
+                    let up = &mut self.b[parent / LANES];
+                    for k in 0..6 {
+                        up[k][parent % LANES] += b[k][lane];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The way down: velocities in `b`, impulses in `p`.
+    pub(super) fn descend(&mut self, pattern: &Pattern) {
+        for g in (0..self.groups.len()).rev() {
+            let mut up = [[0.0; LANES]; 6];
+            for lane in 0..LANES {
+                let parent = pattern.nodes[LANES * g + lane].parent;
+                if parent != NOWHERE {
+                    for k in 0..6 {
+                        up[k][lane] = self.b[parent / LANES][k][parent % LANES];
+                    }
+                }
+            }
+            let group = &self.groups[g];
+            let up: [F; 6] = std::array::from_fn(|k| f(&up[k]));
+            let mut p = [F::ZERO; 6];
+            for a in 0..MOST {
+                let mut sum = f(&self.q[g][a]);
+                for k in 0..6 {
+                    sum += f(&group.z[a][k]) * up[k];
+                }
+                p[a] = -sum;
+            }
+            solve_transposed(&group.n, &mut p);
+            let mut v: [F; 6] = std::array::from_fn(|k| f(&self.w[g][k]));
+            for a in 0..MOST {
+                for k in 0..6 {
+                    v[k] += f(&group.y[a][k]) * p[a];
+                }
+            }
+            solve_transposed(&group.l, &mut v);
+            for k in 0..6 {
+                self.b[g][k] = v[k].to_array();
+                self.p[g][k] = p[k].to_array();
+            }
+        }
+    }
+
+    /// One body's way up for four columns b at once: w and q of the body, and b of the one it hangs on.
+    #[inline]
+    pub(super) fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]) {
+        let (group, lane) = (&self.groups[node / LANES], node % LANES);
+        let at = |m: &Matrix, i: usize, j: usize| F::splat(m[i][j][lane]);
+        let mut w = *b;
+        for i in 0..6 {
+            for j in 0..i {
+                let lower = at(&group.l, i, j) * w[j];
+                w[i] -= lower;
+            }
+            w[i] *= at(&group.l, i, i);
+        }
+        let mut q = [F::ZERO; 6];
+        for a in 0..MOST {
+            let mut sum = F::ZERO;
+            for k in 0..6 {
+                sum += at(&group.y, a, k) * w[k];
+            }
+            for j in 0..a {
+                sum -= at(&group.n, a, j) * q[j];
+            }
+            q[a] = sum * at(&group.n, a, a);
+        }
+        let mut up = [F::ZERO; 6];
+        for a in 0..MOST {
+            for k in 0..6 {
+                up[k] -= at(&group.z, a, k) * q[a];
+            }
+        }
+        (w, q, up)
+    }
+}
+
+impl Group {
+    /// Eliminates the bodies: writes the factor, and what the bodies they hang on get. Returns by how much the weakest pivot is enough.
+    fn eliminate(
+        &mut self,
+        mass: &Matrix,
+        jac: &Matrix,
+        up: &Matrix,
+        c: &Sixes,
+        more: &mut Matrix,
+    ) -> F {
+        let mut l: [[F; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| f(&mass[i][j])));
+        let least = cholesky(&mut l);
+        // Y = J L⁻ᵀ.
+        let mut y = [[F::ZERO; 6]; 6];
+        for a in 0..MOST {
+            for i in 0..6 {
+                let mut sum = f(&jac[a][i]);
+                for j in 0..i {
+                    sum -= l[i][j] * y[a][j];
+                }
+                y[a][i] = sum * l[i][i];
+            }
+        }
+        let mut n = [[F::ZERO; 6]; 6];
+        for a in 0..MOST {
+            for b in 0..=a {
+                let mut sum = if a == b { f(&c[a]) } else { F::ZERO };
+                for k in 0..6 {
+                    sum += y[a][k] * y[b][k];
+                }
+                n[a][b] = sum;
+            }
+        }
+        let least = least.fast_min(cholesky(&mut n));
+        let mut z = [[F::ZERO; 6]; 6];
+        for a in 0..MOST {
+            for k in 0..6 {
+                let mut sum = f(&up[a][k]);
+                for b in 0..a {
+                    sum -= n[a][b] * z[b][k];
+                }
+                z[a][k] = sum * n[a][a];
+            }
+        }
+        for i in 0..6 {
+            for j in 0..=i {
+                let mut sum = F::ZERO;
+                for a in 0..MOST {
+                    sum += z[a][i] * z[a][j];
+                }
+                more[i][j] = sum.to_array();
+            }
+        }
+        for i in 0..6 {
+            for j in 0..6 {
+                self.l[i][j] = l[i][j].to_array();
+                self.y[i][j] = y[i][j].to_array();
+                self.n[i][j] = n[i][j].to_array();
+                self.z[i][j] = z[i][j].to_array();
+            }
+        }
+        least
+    }
+
+    /// w = L⁻¹ b and q = N⁻¹ (e + Y w) in place; returns −Zᵀ q.
+    #[inline(always)]
+    fn rise(&self, w: &mut [F; 6], q: &mut [F; 6]) -> [F; 6] {
+        solve(&self.l, w);
+        for a in 0..MOST {
+            for k in 0..6 {
+                q[a] += f(&self.y[a][k]) * w[k];
+            }
+        }
+        solve(&self.n, q);
+        let mut up = [F::ZERO; 6];
+        for a in 0..MOST {
+            for k in 0..6 {
+                up[k] -= f(&self.z[a][k]) * q[a];
+            }
+        }
+        up
+    }
+}
+
+/// a ← L with a = L Lᵀ, its diagonal inverted; returns the least of pivot − [`WEAK`] · diagonal.
+#[inline(always)]
+fn cholesky(a: &mut [[F; 6]; 6]) -> F {
+    let mut least = F::splat(f64::MAX);
+    for j in 0..6 {
+        let diagonal = a[j][j];
+        let mut pivot = diagonal;
+        for m in 0..j {
+            pivot -= a[j][m] * a[j][m];
+        }
+        least = least.fast_min(pivot - diagonal * WEAK);
+        let inverse = F::splat(1.0) / pivot.sqrt();
+        a[j][j] = inverse;
+        for i in j + 1..6 {
+            let mut sum = a[i][j];
+            for m in 0..j {
+                sum -= a[i][m] * a[j][m];
+            }
+            a[i][j] = sum * inverse;
+        }
+    }
+    least
+}
+
+/// x ← L⁻¹ x.
+#[inline(always)]
+fn solve(l: &Matrix, x: &mut [F; 6]) {
+    for j in 0..6 {
+        x[j] *= f(&l[j][j]);
+        for i in j + 1..6 {
+            let known = f(&l[i][j]) * x[j];
+            x[i] -= known;
+        }
+    }
+}
+
+/// x ← L⁻ᵀ x.
+#[inline(always)]
+fn solve_transposed(l: &Matrix, x: &mut [F; 6]) {
+    for j in (0..6).rev() {
+        x[j] *= f(&l[j][j]);
+        for i in 0..j {
+            let known = f(&l[j][i]) * x[j];
+            x[i] -= known;
+        }
+    }
+}
