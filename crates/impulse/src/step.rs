@@ -148,7 +148,8 @@ impl Stage {
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
-        if correct {
+        // What a short part leaves within tolerance is large beside its forces, and would be no guess.
+        if correct && h.abs() > SHORT_PART * self.h_whole.abs() {
             let Scratch { rows, bodies, .. } = scratch;
             let slow = method.tolerance / h.abs();
             rows.note_contact_impulses(0.5 * h / self.h_whole, bodies, slow);
@@ -218,6 +219,9 @@ impl Stage {
     }
 }
 
+/// Impulses of parts shorter than this part of a step say nothing of the next ones, where bodies touch.
+const SHORT_PART: f64 = 0.1;
+
 /// Up to this part of their size may p and p_v differ, squared, to make a guess.
 const CALM: f64 = 0.1;
 
@@ -248,8 +252,9 @@ impl Stage {
             (&rows.impulse, 0.5 * (self.h + self.h_open))
         };
         let part = span / self.h_whole;
-        // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
-        if part.abs() > 0.01 {
+        // Stages that run back and forth may leave a span near zero, which tells nothing about the force; nor do short parts between impacts.
+        let least = if rows.contacts.is_empty() { 0.01 } else { 0.5 * SHORT_PART };
+        if part.abs() > least {
             for (next, p) in impulse.iter_mut().zip(found) {
                 *next = p / part;
             }

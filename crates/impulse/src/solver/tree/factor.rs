@@ -46,6 +46,15 @@ struct Group {
     z: Matrix,
 }
 
+/// What a group is made of: masses (lower triangles), the rows of the joints, and c.
+#[derive(Clone, Debug)]
+struct Input {
+    mass: Matrix,
+    jac: Matrix,
+    up: Matrix,
+    c: Sixes,
+}
+
 /// A damper along a joint coordinate: a row W for the body and the one it hangs on, and d h/2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Soft {
@@ -58,7 +67,7 @@ pub(super) struct Soft {
 #[derive(Clone, Debug)]
 pub(super) struct Factor {
     groups: Vec<Group>,
-    mass: Vec<Matrix>,
+    inputs: Vec<Input>,
     /// b, then v.
     pub b: Vec<Sixes>,
     pub w: Vec<Sixes>,
@@ -76,9 +85,20 @@ impl Factor {
     pub(super) fn new(pattern: &Pattern) -> Self {
         let n = pattern.nodes.len() / LANES;
         let none = Group { l: ZERO, y: ZERO, n: ZERO, z: ZERO };
+        // Lanes without a body stay as they are here: mass 1, no joint.
+        let mut mass = ZERO;
+        for k in 0..6 {
+            mass[k][k] = [1.0; LANES];
+        }
+        let mut inputs = vec![Input { mass, jac: ZERO, up: ZERO, c: [[0.0; LANES]; 6] }; n];
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            for a in node.rows.len()..MOST {
+                inputs[i / LANES].c[a][i % LANES] = 1.0;
+            }
+        }
         Factor {
             groups: vec![none; n],
-            mass: vec![ZERO; n],
+            inputs,
             b: vec![[[0.0; LANES]; 6]; n],
             w: vec![[[0.0; LANES]; 6]; n],
             q: vec![[[0.0; LANES]; 6]; n],
@@ -95,64 +115,53 @@ impl Factor {
         soft: impl Fn(usize) -> &'a [Soft],
     ) -> bool {
         for (i, node) in pattern.nodes.iter().enumerate() {
-            let (mass, lane) = (&mut self.mass[i / LANES], i % LANES);
-            if lane == 0 {
-                *mass = ZERO;
-            }
+            let (input, lane) = (&mut self.inputs[i / LANES], i % LANES);
             if node.body == NOWHERE {
-                for k in 0..6 {
-                    mass[k][k][lane] = 1.0;
-                }
-                continue;
+                continue; // as it was made
             }
             let (rot, inertia) = (&bodies.poses[node.body].rot, &bodies.inertia[node.body]);
             for k in 0..3 {
-                mass[k][k][lane] = bodies.mass[node.body];
+                for m in 0..3 {
+                    input.mass[k][m][lane] = 0.0;
+                    input.mass[3 + k][m][lane] = 0.0;
+                }
+                input.mass[k][k][lane] = bodies.mass[node.body];
                 for m in 0..=k {
                     let mut sum = 0.0;
                     for j in 0..3 {
                         sum += rot[(k, j)] * inertia[j] * rot[(m, j)];
                     }
-                    mass[3 + k][3 + m][lane] = sum;
+                    input.mass[3 + k][3 + m][lane] = sum;
+                }
+            }
+            for (a, row) in node.rows.iter().enumerate() {
+                let (own, up) = (&rows.jac[row.own..][..6], &rows.jac[row.other..][..6]);
+                for k in 0..6 {
+                    input.jac[a][k][lane] = own[k];
+                    input.up[a][k][lane] = up[k];
+                }
+            }
+            let soft = soft(i);
+            for a in node.rows.len()..MOST {
+                // Without weight a row is none: c = 1 and J = 0.
+                let soft = soft.get(a - node.rows.len()).filter(|soft| soft.weight > 0.0);
+                input.c[a][lane] = soft.map_or(1.0, |soft| 1.0 / soft.weight);
+                for k in 0..6 {
+                    input.jac[a][k][lane] = soft.map_or(0.0, |soft| soft.own[k]);
+                    input.up[a][k][lane] = soft.map_or(0.0, |soft| soft.other[k]);
                 }
             }
         }
         let mut least = F::splat(1.0);
         for g in 0..self.groups.len() {
-            let (mut jac, mut other, mut c) = (ZERO, ZERO, [[1.0; LANES]; 6]);
-            for lane in 0..LANES {
-                let node = &pattern.nodes[LANES * g + lane];
-                for (a, row) in node.rows.iter().enumerate() {
-                    c[a][lane] = 0.0;
-                    let (own, up) = (&rows.jac[row.own..][..6], &rows.jac[row.other..][..6]);
-                    for k in 0..6 {
-                        jac[a][k][lane] = own[k];
-                        other[a][k][lane] = up[k];
-                    }
-                }
-                if node.body == NOWHERE {
-                    continue;
-                }
-                for (a, soft) in (node.rows.len()..).zip(soft(LANES * g + lane)) {
-                    // Without weight the row is none: c = 1 and J = 0.
-                    if soft.weight > 0.0 {
-                        c[a][lane] = 1.0 / soft.weight;
-                        for k in 0..6 {
-                            jac[a][k][lane] = soft.own[k];
-                            other[a][k][lane] = soft.other[k];
-                        }
-                    }
-                }
-            }
-            let mut more = ZERO;
-            let weakest = self.groups[g].eliminate(&self.mass[g], &jac, &other, &c, &mut more);
+            let (weakest, more) = self.groups[g].eliminate(&self.inputs[g]);
             least = least.fast_min(weakest);
             for lane in 0..LANES {
                 let parent = pattern.nodes[LANES * g + lane].parent;
                 if parent == NOWHERE {
                     continue;
                 }
-                let (mass, at) = (&mut self.mass[parent / LANES], parent % LANES);
+                let (mass, at) = (&mut self.inputs[parent / LANES].mass, parent % LANES);
                 for i in 0..6 {
                     for j in 0..=i {
                         mass[i][j][at] += more[i][j][lane];
@@ -260,15 +269,9 @@ impl Factor {
 }
 
 impl Group {
-    /// Eliminates the bodies: writes the factor, and what the bodies they hang on get. Returns by how much the weakest pivot is enough.
-    fn eliminate(
-        &mut self,
-        mass: &Matrix,
-        jac: &Matrix,
-        up: &Matrix,
-        c: &Sixes,
-        more: &mut Matrix,
-    ) -> F {
+    /// Eliminates the bodies. Returns by how much the weakest pivot is enough, and what the bodies they hang on get (its lower triangle).
+    fn eliminate(&mut self, input: &Input) -> (F, Matrix) {
+        let Input { mass, jac, up, c } = input;
         let mut l: [[F; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| f(&mass[i][j])));
         let least = cholesky(&mut l);
         // Y = J L⁻ᵀ.
@@ -303,6 +306,7 @@ impl Group {
                 z[a][k] = sum * n[a][a];
             }
         }
+        let mut more = ZERO;
         for i in 0..6 {
             for j in 0..=i {
                 let mut sum = F::ZERO;
@@ -320,7 +324,7 @@ impl Group {
                 self.z[i][j] = z[i][j].to_array();
             }
         }
-        least
+        (least, more)
     }
 
     /// w = L⁻¹ b and q = N⁻¹ (e + Y w) in place; returns −Zᵀ q.

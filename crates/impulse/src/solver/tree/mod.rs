@@ -8,12 +8,13 @@ mod pattern;
 mod touches;
 
 use gelenk_model::math::Vec3;
-use gelenk_model::{Model, State};
+use gelenk_model::{Model, State, Twist};
 
 use self::factor::{Factor, Soft};
 use self::pattern::{LANES, MOST, NOWHERE, Pattern};
 use self::touches::Touches;
 use super::direct::bounded::{look_ahead, look_at_velocities};
+use crate::bounds::Bound;
 use crate::drives::Drives;
 use crate::error::StepError;
 use crate::kick::{evaluate_loads, kick};
@@ -27,6 +28,12 @@ const MOST_SOLVES: u64 = 12;
 
 /// Most rounds in which laws that read velocities settle.
 const MOST_ROUNDS: u32 = 8;
+
+/// Velocities have settled where another round would change them by less than this part of the tolerance.
+const NEAR: f64 = 0.3;
+
+/// A guess that leaves rates beyond this is none, m/s or rad/s.
+const POOR_GUESS: f64 = 1.0;
 
 /// A worst error that grows to this times the first is lost.
 const LOST: f64 = 1e4;
@@ -44,6 +51,8 @@ pub struct Tree {
     first_soft: Vec<usize>,
     /// Rates of the rows to be closed. (n_rows)
     e: Vec<f64>,
+    /// Velocities in the middle of a step. (n_bodies)
+    twists: Vec<Twist>,
     /// Errors of the dampers. (axes)
     pulls: Vec<f64>,
     /// Whether the factor belongs to the present rows, with dampers or without.
@@ -84,8 +93,18 @@ impl Tree {
         let soft = vec![Soft::default(); axes.iter().map(Vec::len).sum()];
         let factor = Factor::new(&pattern);
         let touches = Touches::default();
-        let (e, pulls) = (Vec::new(), vec![0.0; drives.axes.len()]);
-        Some(Tree { pattern, factor, touches, axes, soft, first_soft, e, pulls, made: None })
+        Some(Tree {
+            pattern,
+            factor,
+            touches,
+            axes,
+            soft,
+            first_soft,
+            e: Vec::new(),
+            twists: Vec::with_capacity(bodies.fixed.len()),
+            pulls: vec![0.0; drives.axes.len()],
+            made: None,
+        })
     }
 
     /// Marks the factor as out of date.
@@ -132,6 +151,26 @@ impl Tree {
         self.pulls.fill(0.0);
     }
 
+    /// The rates of a position correction if bodies kept their velocities, with half of what gravity gives: (C + h J v)/h.
+    fn take_start(&mut self, rows: &Rows, bodies: &Bodies, h: f64) {
+        self.twists.clear();
+        for (twist, gravity) in bodies.twists.iter().zip(&bodies.gravity) {
+            self.twists.push(Twist { s_dot: twist.s_dot + gravity * (0.5 * h), ..*twist });
+        }
+        self.e.resize(rows.error.len(), 0.0);
+        for (i, block) in rows.blocks.iter().enumerate() {
+            let own = block.first_row..block.first_row + block.n_rows;
+            rows.error_rate(i, &self.twists, &mut self.e[own.clone()]);
+            if block.bound == Bound::Contact {
+                self.e[block.first_row] -= rows.contact(i).place.gap / h;
+            }
+            if rows.inactive[i] {
+                self.e[own].fill(0.0);
+            }
+        }
+        self.pulls.fill(0.0);
+    }
+
     /// Gives the bodies the impulses of the dampers that a solve has found.
     fn give_dampers(&self, bodies: &mut Bodies) {
         for (i, node) in self.pattern.nodes.iter().enumerate() {
@@ -150,6 +189,16 @@ impl Tree {
                 }
             }
         }
+    }
+
+    /// Whether the dampers are others than those of the factor.
+    fn dampers_changed(&self, drives: &Drives, h: f64) -> bool {
+        self.axes.iter().enumerate().any(|(node, axes)| {
+            let own = &self.soft[self.first_soft[node]..self.first_soft[node + 1]];
+            own.iter().zip(axes).any(|(soft, &k)| {
+                soft.weight.total_cmp(&(0.5 * h * drives.axes[k].damping)).is_ne()
+            })
+        })
     }
 
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
@@ -237,12 +286,20 @@ pub(crate) fn settle_positions(
         }
         scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
         let mut first = f64::INFINITY;
-        for solves in 0..MOST_SOLVES {
+        // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
+        tree.take_start(&scratch.rows, &scratch.bodies, look.h);
+        if tree.e.iter().any(|e| e.abs() > POOR_GUESS) {
+            // After an impact free flight may be nearer.
+            give_up_guess(&mut scratch.rows, &mut scratch.bodies);
+            tree.take_start(&scratch.rows, &scratch.bodies, look.h);
+        }
+        tree.solve(&mut scratch.rows, &mut scratch.bodies, false);
+        for solves in 1..MOST_SOLVES {
             let worst = look_ahead(model, method, look, floor, scratch);
             if worst < 1.0 && (solves > 0 || worst == 0.0) {
                 return Some(solves);
             }
-            first = if solves == 0 { worst.max(1.0) } else { first };
+            first = if solves == 1 { worst.max(1.0) } else { first };
             if worst.is_nan() || worst > LOST * first {
                 break;
             }
@@ -301,23 +358,35 @@ pub(crate) fn settle_kick(
         if tree.made == Some(Made::Singular) {
             return None;
         }
-        scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
-        scratch.bodies.twists.copy_from_slice(&scratch.bodies.twists_before);
+        let Scratch { rows, bodies, .. } = &mut *scratch;
+        rows.begun.copy_from_slice(&rows.velocity_impulse);
+        // What held at the start of the stage is near what holds at its end.
+        let own = ..rows.model_size.rows;
+        rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        bodies.twists.copy_from_slice(&bodies.twists_before);
         let mut solves = 0;
-        for _ in 0..MOST_ROUNDS {
+        for round in 0..MOST_ROUNDS {
             let Scratch { bodies, loads, work, rows, previous_twists, .. } = &mut *scratch;
-            previous_twists.copy_from_slice(&bodies.twists);
-            fault = evaluate_loads(model, bodies, state, loads, work).err();
-            if fault.is_some() || !tree.make_soft(rows, bodies, &loads.drives, h) {
+            if round == 0 {
+                fault = evaluate_loads(model, bodies, state, loads, work).err();
+                if fault.is_some() {
+                    break;
+                }
+            }
+            if (round == 0 || tree.dampers_changed(&loads.drives, h))
+                && !(tree.make_soft(rows, bodies, &loads.drives, h)
+                    && tree.touches.take(&tree.pattern, &tree.factor, rows))
+            {
                 break;
             }
-            if !tree.touches.take(&tree.pattern, &tree.factor, rows) {
-                break;
+            // The laws were read at these velocities.
+            previous_twists.copy_from_slice(&loads.twists);
+            if round == 0 {
+                kick_with(rows, bodies, loads, h);
+                look_at_velocities(tolerance, scratch);
             }
-            kick_with(rows, bodies, loads, h);
-            look_at_velocities(tolerance, scratch);
             tree.take_rates(&scratch.rows);
-            let Scratch { bodies, loads, rows, previous_twists, .. } = &mut *scratch;
+            let Scratch { bodies, loads, rows, work, previous_twists, .. } = &mut *scratch;
             for (pull, driven) in tree.pulls.iter_mut().zip(&loads.drives.axes) {
                 *pull = driven.rate_of(&bodies.twists) - driven.rate_of(previous_twists);
             }
@@ -327,7 +396,6 @@ pub(crate) fn settle_kick(
             solves += 1;
             tree.give_dampers(bodies);
             // The laws at the velocities found, and whether these are what they make.
-            let Scratch { bodies, loads, work, rows, previous_twists, .. } = &mut *scratch;
             previous_twists.copy_from_slice(&bodies.twists);
             fault = evaluate_loads(model, bodies, state, loads, work).err();
             if fault.is_some() {
@@ -335,7 +403,7 @@ pub(crate) fn settle_kick(
             }
             kick_with(rows, bodies, loads, h);
             let (change, _) = largest_change(&bodies.twists, previous_twists);
-            let near = velocity_floor_of(&bodies.twists).max(0.01 * method.velocity_tolerance);
+            let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
             let worst = look_at_velocities(tolerance, scratch);
             if change <= near && worst < 1.0 {
                 tree.made = None;
@@ -350,6 +418,18 @@ pub(crate) fn settle_kick(
         None
     });
     fault.map_or(Ok(found), Err)
+}
+
+/// Takes all impulses of a position correction back.
+fn give_up_guess(rows: &mut Rows, bodies: &mut Bodies) {
+    for i in 0..rows.blocks.len() {
+        let own = rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
+        for p in &mut rows.impulse[own.clone()] {
+            *p = -*p;
+        }
+        rows.apply(i, &rows.impulse[own.clone()], bodies);
+        rows.impulse[own].fill(0.0);
+    }
 }
 
 /// v = v⁻ + h/2 M⁻¹ f + M⁻¹ Jᵀ p with the loads and impulses there are.

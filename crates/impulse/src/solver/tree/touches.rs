@@ -15,6 +15,13 @@ pub(super) const MOST_ROWS: usize = 60;
 /// Most solves of the law of contact.
 const MOST_SOLVES: u32 = 30;
 
+/// Most sweeps where Newton does not find them at once, and the part of the rates at which they end.
+const MOST_SWEEPS: u32 = 1000;
+const SWEPT: f64 = 1e-6;
+
+/// Impulses beyond this many times the size to be expected are not the ones meant.
+const MOST_GROWTH: f64 = 100.0;
+
 /// A pivot below this part of the largest response is none: contacts say the same.
 const WEAK: f64 = 1e-9;
 
@@ -60,12 +67,31 @@ enum Side {
     Slips,
 }
 
+/// What a look at the sides has found.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    changed: bool,
+    slips: bool,
+    /// How far impulses are from their projections, as a rate.
+    off: f64,
+}
+
+impl Taken {
+    /// Whether the law holds, `scale` the size of the rates.
+    fn settled(&self, round: u32, scale: f64) -> bool {
+        let near = if self.slips { 1e-9 } else { f64::INFINITY };
+        self.off <= 1e-13 * scale || round > 0 && !self.changed && self.off <= near * scale
+    }
+}
+
 /// Contacts of a tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touches {
     bundles: Vec<Bundle>,
     steps: Vec<Step>,
     parts: Vec<Part>,
+    /// First row and side of the blocks there were before.
+    known: Vec<(usize, Side)>,
     /// The row of each. (n)
     rows: Vec<usize>,
     /// Response to impulses. (n × n)
@@ -76,6 +102,8 @@ pub(super) struct Touches {
     /// Rates before, and now. (n)
     rate: Vec<f64>,
     e: Vec<f64>,
+    /// Rows of blocks that are not free.
+    active: Vec<usize>,
     /// The linear system and its right side. (n × n, n)
     matrix: Vec<f64>,
     right: Vec<f64>,
@@ -86,6 +114,8 @@ impl Touches {
     pub(super) fn take(&mut self, pattern: &Pattern, factor: &Factor, rows: &Rows) -> bool {
         self.bundles.clear();
         self.steps.clear();
+        self.known.clear();
+        self.known.extend(self.parts.iter().map(|part| (self.rows[part.first], part.side)));
         self.parts.clear();
         self.rows.clear();
         let begin = rows.model_size.blocks;
@@ -105,7 +135,10 @@ impl Touches {
                         None
                     };
                     self.rows.extend(block.first_row..block.first_row + block.n_rows);
-                    let side = Side::Holds;
+                    // Most do again what they did before.
+                    let known = self.known.get(self.parts.len());
+                    let known = known.filter(|(row, _)| *row == block.first_row);
+                    let side = known.map_or(Side::Holds, |(_, side)| *side);
                     self.parts.push(Part { first, n: block.n_rows, normal: own, side, k: 0.0 });
                 }
                 i += 1;
@@ -240,120 +273,235 @@ impl Touches {
             }
         }
         self.p.copy_from_slice(&self.before);
-        self.find(rows)
+        // Newton may end far away where friction changes sides, or not at all; sweeps find the way.
+        let far = MOST_GROWTH * self.size();
+        if self.find(rows, true) && self.p.iter().all(|p| p.abs() <= far) {
+            return true;
+        }
+        self.p.copy_from_slice(&self.before);
+        self.sweep(rows);
+        self.find(rows, false) && self.p.iter().all(|p| p.abs() <= far)
+    }
+
+    /// The size of impulses to be expected.
+    fn size(&self) -> f64 {
+        let mut size = 0.0_f64;
+        for part in &self.parts {
+            for k in part.first..part.first + part.n {
+                size = size.max(self.before[k].abs()).max(self.rate[k].abs() / part.k);
+            }
+        }
+        size
+    }
+
+    /// Gauss-Seidel on the same projections.
+    fn sweep(&mut self, rows: &Rows) {
+        let n = self.rows.len();
+        let Touches { parts, g, p, rate, e, .. } = self;
+        e.copy_from_slice(rate);
+        let scale = rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
+        for _ in 0..MOST_SWEEPS {
+            let mut change = 0.0_f64;
+            for part in parts.iter() {
+                let (i, m) = (part.first, part.n);
+                // No smaller than the largest eigenvalue of the block.
+                let k = if m == 2 { part.k + g[i * n + i + 1].abs() } else { part.k };
+                let mut next = [0.0; 2];
+                for a in 0..m {
+                    next[a] = p[i + a] - e[i + a] / k;
+                }
+                if let Some((normal, ratio)) = part.normal {
+                    let (limit, size) = (ratio * p[normal].abs(), next[0].hypot(next[1]));
+                    if size > limit {
+                        next = next.map(|x| x * (limit / size));
+                    }
+                } else {
+                    let row = self.rows[i];
+                    next[0] = next[0].clamp(rows.lower[row], rows.upper[row]);
+                }
+                for a in 0..m {
+                    let delta = next[a] - p[i + a];
+                    p[i + a] = next[a];
+                    change = change.max(delta.abs() * k);
+                    for j in 0..n {
+                        e[j] += g[(i + a) * n + j] * delta;
+                    }
+                }
+            }
+            if change <= SWEPT * scale {
+                break;
+            }
+        }
     }
 
     /// Newton on the law of contact, with every block a projection of p − e/k on its bounds: \[Alart, Curnier 1991\], \[Qi, Sun 1993\].
-    fn find(&mut self, rows: &Rows) -> bool {
+    ///
+    /// With `trust` the first round takes the sides there are.
+    fn find(&mut self, rows: &Rows, trust: bool) -> bool {
         let n = self.rows.len();
-        let Touches { parts, g, p, before, rate, e, matrix, right, .. } = self;
         if n == 0 {
             return true;
         }
-        e.copy_from_slice(rate);
-        let scale = rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
+        self.follow();
+        let scale = self.rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
         for round in 0..MOST_SOLVES {
-            // Sides, and the linear system.
-            let (mut changed, mut off, mut slips) = (false, 0.0_f64, false);
-            matrix.fill(0.0);
-            for part in parts.iter_mut() {
-                let (i, k) = (part.first, part.k);
-                if k <= 0.0 {
-                    return false;
-                }
-                let before = part.side;
-                let Some((normal, ratio)) = part.normal else {
-                    let row = self.rows[i];
-                    let wanted = p[i] - e[i] / k;
-                    let held = wanted.clamp(rows.lower[row], rows.upper[row]);
-                    part.side =
-                        if wanted.total_cmp(&held).is_eq() { Side::Holds } else { Side::Free };
-                    if part.side == Side::Holds {
-                        matrix[i * n..(i + 1) * n].copy_from_slice(&g[i * n..(i + 1) * n]);
-                        right[i] = -e[i];
-                    } else {
-                        matrix[i * n + i] = 1.0;
-                        right[i] = held - p[i];
-                    }
-                    off = off.max((p[i] - held).abs() * k);
-                    changed |= part.side != before;
-                    continue;
-                };
-                let limit = ratio * p[normal].abs();
-                let m = part.n;
-                let mut x = [0.0; 2];
-                for a in 0..m {
-                    x[a] = p[i + a] - e[i + a] / k;
-                }
-                let size = x[0].hypot(x[1]);
-                part.side = if size <= limit {
-                    Side::Holds
-                } else if limit > 0.0 {
-                    Side::Slips
-                } else {
-                    Side::Free
-                };
-                changed |= part.side != before;
-                match part.side {
-                    Side::Holds => {
-                        for a in i..i + m {
-                            matrix[a * n..(a + 1) * n].copy_from_slice(&g[a * n..(a + 1) * n]);
-                            right[a] = -e[a];
-                            off = off.max(e[a].abs());
-                        }
-                    }
-                    Side::Free => {
-                        for a in i..i + m {
-                            matrix[a * n + a] = 1.0;
-                            right[a] = -p[a];
-                            off = off.max(p[a].abs() * k);
-                        }
-                    }
-                    Side::Slips => {
-                        // p − limit x/|x| = 0 with x = p − e/k.
-                        slips = true;
-                        let along = x.map(|x| x / size);
-                        let turn = if m == 2 { limit / size } else { 0.0 };
-                        for a in 0..m {
-                            let at = (i + a) * n;
-                            for b in 0..m {
-                                let unit = f64::from(u8::from(a == b));
-                                let across = turn * (unit - along[a] * along[b]);
-                                matrix[at + i + b] += unit - across;
-                                if across != 0.0 {
-                                    for j in 0..n {
-                                        matrix[at + j] += across / k * g[(i + b) * n + j];
-                                    }
-                                }
-                            }
-                            matrix[at + normal] -= along[a] * ratio * p[normal].signum();
-                            right[i + a] = limit * along[a] - p[i + a];
-                            off = off.max(right[i + a].abs() * k);
-                        }
-                    }
-                }
-            }
-            if off <= 1e-13 * scale || round > 0 && !changed && !slips {
+            let take = self.take_sides(rows, trust && round == 0);
+            if take.settled(round, scale) {
                 return true;
             }
-            if round > 0 && !changed && off <= 1e-9 * scale {
-                return true;
-            }
-            if !off.is_finite() || !eliminate(matrix, right, n) {
+            if !take.off.is_finite() || !self.step(take.slips) {
                 return false;
-            }
-            for k in 0..n {
-                p[k] += right[k];
-            }
-            for i in 0..n {
-                let mut sum = rate[i];
-                for j in 0..n {
-                    sum += g[i * n + j] * (p[j] - before[j]);
-                }
-                e[i] = sum;
             }
         }
         false
+    }
+
+    /// e = rate + G (p − before).
+    fn follow(&mut self) {
+        let n = self.rows.len();
+        for i in 0..n {
+            let row = &self.g[i * n..(i + 1) * n];
+            let mut sum = self.rate[i];
+            for j in 0..n {
+                sum += row[j] * (self.p[j] - self.before[j]);
+            }
+            self.e[i] = sum;
+        }
+    }
+
+    /// Sides of all blocks, and how far p is from its projection. What is free is given its impulse at once.
+    fn take_sides(&mut self, rows: &Rows, trust: bool) -> Taken {
+        let n = self.rows.len();
+        let mut taken = Taken { changed: false, slips: false, off: 0.0 };
+        self.active.clear();
+        for k in 0..self.parts.len() {
+            let part = self.parts[k];
+            let (i, m) = (part.first, part.n);
+            let mut x = [0.0; 2];
+            for a in 0..m {
+                x[a] = self.p[i + a] - self.e[i + a] / part.k;
+            }
+            let (limit, size) = match part.normal {
+                None => (0.0, 0.0),
+                Some((normal, ratio)) => {
+                    (ratio * self.p[normal].abs(), (x[0] * x[0] + x[1] * x[1]).sqrt())
+                }
+            };
+            let mut given = 0.0;
+            let natural = if part.normal.is_none() {
+                let row = self.rows[i];
+                given = x[0].clamp(rows.lower[row], rows.upper[row]);
+                let side = if x[0].total_cmp(&given).is_eq() { Side::Holds } else { Side::Free };
+                taken.off = taken.off.max((self.p[i] - given).abs() * part.k);
+                side
+            } else if size <= limit {
+                for a in i..i + m {
+                    taken.off = taken.off.max(self.e[a].abs());
+                }
+                Side::Holds
+            } else {
+                for a in 0..m {
+                    let held = if limit > 0.0 { limit * x[a] / size } else { 0.0 };
+                    taken.off = taken.off.max((self.p[i + a] - held).abs() * part.k);
+                }
+                if limit > 0.0 { Side::Slips } else { Side::Free }
+            };
+            let side = match (trust, part.side) {
+                (true, Side::Slips) if size > 0.0 && limit > 0.0 => Side::Slips,
+                (true, Side::Holds) => Side::Holds,
+                _ => natural,
+            };
+            taken.changed |= side != part.side || side != natural;
+            taken.slips |= side == Side::Slips;
+            self.parts[k].side = side;
+            if side == Side::Free {
+                for a in i..i + m {
+                    let delta = given - self.p[a];
+                    if delta != 0.0 {
+                        self.p[a] = given;
+                        for j in 0..n {
+                            self.e[j] += self.g[a * n + j] * delta;
+                        }
+                    }
+                }
+            } else {
+                self.active.extend(i..i + m);
+            }
+        }
+        taken
+    }
+
+    /// One step of Newton's method over the blocks that are not free; false where it is singular.
+    fn step(&mut self, slips: bool) -> bool {
+        let n = self.rows.len();
+        let Touches { parts, g, p, e, matrix, right, active, .. } = self;
+        let m = active.len();
+        let matrix = &mut matrix[..m * m];
+        let right = &mut right[..m];
+        for (row, &i) in active.iter().enumerate() {
+            let (from, to) = (&g[i * n..(i + 1) * n], &mut matrix[row * m..(row + 1) * m]);
+            for (to, &j) in to.iter_mut().zip(active.iter()) {
+                *to = from[j];
+            }
+            right[row] = -e[i];
+        }
+        let good = if slips {
+            let mut row = 0;
+            for part in parts.iter() {
+                let (i, size) = (part.first, part.n);
+                if part.side == Side::Free {
+                    continue;
+                }
+                if let (Side::Slips, Some((normal, ratio))) = (part.side, part.normal) {
+                    // p − limit x/|x| = 0 with x = p − e/k; the rows have G by now.
+                    let normal_at = active.iter().position(|&j| j == normal);
+                    let mut x = [0.0; 2];
+                    for a in 0..size {
+                        x[a] = p[i + a] - e[i + a] / part.k;
+                    }
+                    let length = (x[0] * x[0] + x[1] * x[1]).sqrt();
+                    let along = x.map(|x| x / length);
+                    let limit = ratio * p[normal].abs();
+                    let turn = if size == 2 { limit / length } else { 0.0 };
+                    let across = |a: usize, b: usize| {
+                        turn * (f64::from(u8::from(a == b)) - along[a] * along[b])
+                    };
+                    for j in 0..m {
+                        let own =
+                            [0, 1].map(|a| if a < size { matrix[(row + a) * m + j] } else { 0.0 });
+                        for a in 0..size {
+                            let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
+                            matrix[(row + a) * m + j] = sum / part.k;
+                        }
+                    }
+                    for a in 0..size {
+                        for b in 0..size {
+                            let unit = f64::from(u8::from(a == b));
+                            matrix[(row + a) * m + row + b] += unit - across(a, b);
+                        }
+                        if let Some(at) = normal_at {
+                            matrix[(row + a) * m + at] -= along[a] * ratio * p[normal].signum();
+                        }
+                        right[row + a] = limit * along[a] - p[i + a];
+                    }
+                }
+                row += size;
+            }
+            eliminate(matrix, right, m)
+        } else {
+            cholesky(matrix, right, m)
+        };
+        if !good {
+            return false;
+        }
+        for (&i, delta) in active.iter().zip(right.iter()) {
+            p[i] += delta;
+            // G is symmetric: its rows are its columns.
+            for (e, g) in e.iter_mut().zip(&g[i * n..(i + 1) * n]) {
+                *e += g * delta;
+            }
+        }
+        true
     }
 
     /// Adds what the impulses found do to the factor's way up.
@@ -378,6 +526,42 @@ impl Touches {
     pub(super) fn found(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.rows.iter().copied().zip(self.p.iter().copied())
     }
+}
+
+/// x ← A⁻¹ x of a symmetric A, of which the upper triangle is read; false where A is nearly singular.
+fn cholesky(a: &mut [f64], x: &mut [f64], n: usize) -> bool {
+    for k in 0..n {
+        let (above, below) = a.split_at_mut((k + 1) * n);
+        let row = &above[k * n + k..];
+        if row[0].is_nan() || row[0] <= 0.0 {
+            return false;
+        }
+        let inverse = 1.0 / row[0];
+        for i in k + 1..n {
+            let part = row[i - k] * inverse;
+            if part != 0.0 {
+                let own = &mut below[(i - k - 1) * n + i..][..n - i];
+                for (own, above) in own.iter_mut().zip(&row[i - k..]) {
+                    *own -= part * above;
+                }
+                x[i] -= part * x[k];
+            }
+        }
+    }
+    let diagonal = |k: usize| a[k * n + k];
+    let largest = (0..n).map(diagonal).fold(0.0, f64::max);
+    if (0..n).map(diagonal).any(|pivot| pivot <= WEAK * largest) {
+        return false;
+    }
+    for k in (0..n).rev() {
+        let row = &a[k * n..(k + 1) * n];
+        let mut sum = x[k];
+        for j in k + 1..n {
+            sum -= row[j] * x[j];
+        }
+        x[k] = sum / row[k];
+    }
+    true
 }
 
 /// x ← A⁻¹ x by elimination with pivots; false where A is nearly singular.
