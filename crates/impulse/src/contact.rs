@@ -150,6 +150,11 @@ impl Rows {
         &self.contacts[self.roles[i - self.model_size.blocks].0]
     }
 
+    /// Whether block `i` of a contact is the friction of its points.
+    pub(crate) fn is_slide(&self, i: usize) -> bool {
+        self.roles[i - self.model_size.blocks].1 == Part::Slide
+    }
+
     /// The block of the normal that goes with block `i` of a contact.
     pub(crate) fn normal_of(&self, i: usize) -> usize {
         self.contact(i).first_block

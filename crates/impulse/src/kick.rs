@@ -138,6 +138,9 @@ fn power(load: &Wrench, twist: &Twist, bodies: &Bodies, i: usize) -> f64 {
     if bodies.fixed[i] {
         return 0.0;
     }
+    if bodies.inertia_inv[i].min() > 0.0 {
+        return load.force.dot(&twist.s_dot) + load.torque.dot(&twist.omega);
+    }
     let rot = &bodies.poses[i].rot;
     let (torque, omega) = (rot.tr_mul(&load.torque), rot.tr_mul(&twist.omega));
     let mut sum = load.force.dot(&twist.s_dot);

@@ -15,6 +15,8 @@
 //! and b₁·v₂ = Σ (w₁·w₂ − q₁·q₂) over the bodies. \[Featherstone 2008\] has the same elimination with joint coordinates.
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
+use std::array::from_fn;
+
 use wide::f64x4;
 
 use super::pattern::{LANES, MOST, NOWHERE, Pattern};
@@ -37,7 +39,7 @@ const ZERO: Matrix = [[[0.0; LANES]; 6]; 6];
 /// A pivot below this part of its diagonal is none.
 const WEAK: f64 = 1e-11;
 
-/// Numbers of a group; triangles have inverted diagonals.
+/// Numbers of a group: L, N and Y column after column, Z row after row; triangles have inverted diagonals.
 #[derive(Clone, Debug)]
 struct Group {
     l: Matrix,
@@ -177,8 +179,8 @@ impl Factor {
     pub(super) fn climb(&mut self, pattern: &Pattern) {
         for g in 0..self.groups.len() {
             let group = &self.groups[g];
-            let mut w: [F; 6] = std::array::from_fn(|k| f(&self.b[g][k]));
-            let mut q: [F; 6] = std::array::from_fn(|k| f(&self.p[g][k]));
+            let mut w: [F; 6] = from_fn(|k| f(&self.b[g][k]));
+            let mut q: [F; 6] = from_fn(|k| f(&self.p[g][k]));
             let b = group.rise(&mut w, &mut q);
             for k in 0..6 {
                 self.w[g][k] = w[k].to_array();
@@ -210,7 +212,7 @@ impl Factor {
                 }
             }
             let group = &self.groups[g];
-            let up: [F; 6] = std::array::from_fn(|k| f(&up[k]));
+            let up: [F; 6] = from_fn(|k| f(&up[k]));
             let mut p = [F::ZERO; 6];
             for a in 0..MOST {
                 let mut sum = f(&self.q[g][a]);
@@ -220,10 +222,10 @@ impl Factor {
                 p[a] = -sum;
             }
             solve_transposed(&group.n, &mut p);
-            let mut v: [F; 6] = std::array::from_fn(|k| f(&self.w[g][k]));
-            for a in 0..MOST {
-                for k in 0..6 {
-                    v[k] += f(&group.y[a][k]) * p[a];
+            let mut v: [F; 6] = from_fn(|k| f(&self.w[g][k]));
+            for k in 0..6 {
+                for a in 0..MOST {
+                    v[k] += f(&group.y[k][a]) * p[a];
                 }
             }
             solve_transposed(&group.l, &mut v);
@@ -240,23 +242,25 @@ impl Factor {
         let (group, lane) = (&self.groups[node / LANES], node % LANES);
         let at = |m: &Matrix, i: usize, j: usize| F::splat(m[i][j][lane]);
         let mut w = *b;
-        for i in 0..6 {
-            for j in 0..i {
-                let lower = at(&group.l, i, j) * w[j];
-                w[i] -= lower;
+        for j in 0..6 {
+            w[j] *= at(&group.l, j, j);
+            let known = w[j];
+            for i in j + 1..6 {
+                w[i] -= at(&group.l, j, i) * known;
             }
-            w[i] *= at(&group.l, i, i);
         }
         let mut q = [F::ZERO; 6];
-        for a in 0..MOST {
-            let mut sum = F::ZERO;
-            for k in 0..6 {
-                sum += at(&group.y, a, k) * w[k];
+        for k in 0..6 {
+            for a in 0..MOST {
+                q[a] += at(&group.y, k, a) * w[k];
             }
-            for j in 0..a {
-                sum -= at(&group.n, a, j) * q[j];
+        }
+        for j in 0..6 {
+            q[j] *= at(&group.n, j, j);
+            let known = q[j];
+            for i in j + 1..6 {
+                q[i] -= at(&group.n, j, i) * known;
             }
-            q[a] = sum * at(&group.n, a, a);
         }
         let mut up = [F::ZERO; 6];
         for a in 0..MOST {
@@ -272,57 +276,57 @@ impl Group {
     /// Eliminates the bodies. Returns by how much the weakest pivot is enough, and what the bodies they hang on get (its lower triangle).
     fn eliminate(&mut self, input: &Input) -> (F, Matrix) {
         let Input { mass, jac, up, c } = input;
-        let mut l: [[F; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| f(&mass[i][j])));
+        // Column after column; the innermost loops run over six numbers that do not wait for each other.
+        let mut l: [[F; 6]; 6] = from_fn(|j| from_fn(|i| f(&mass[i.max(j)][j.min(i)])));
         let least = cholesky(&mut l);
         // Y = J L⁻ᵀ.
         let mut y = [[F::ZERO; 6]; 6];
-        for a in 0..MOST {
-            for i in 0..6 {
-                let mut sum = f(&jac[a][i]);
-                for j in 0..i {
-                    sum -= l[i][j] * y[a][j];
+        for i in 0..6 {
+            let mut own: [F; 6] = from_fn(|a| f(&jac[a][i]));
+            for j in 0..i {
+                for a in 0..MOST {
+                    own[a] -= l[j][i] * y[j][a];
                 }
-                y[a][i] = sum * l[i][i];
             }
+            y[i] = own.map(|x| x * l[i][i]);
         }
         let mut n = [[F::ZERO; 6]; 6];
-        for a in 0..MOST {
-            for b in 0..=a {
-                let mut sum = if a == b { f(&c[a]) } else { F::ZERO };
-                for k in 0..6 {
-                    sum += y[a][k] * y[b][k];
+        for b in 0..MOST {
+            let mut own = [F::ZERO; 6];
+            own[b] = f(&c[b]);
+            for k in 0..6 {
+                for a in 0..MOST {
+                    own[a] += y[k][a] * y[k][b];
                 }
-                n[a][b] = sum;
             }
+            n[b] = own;
         }
         let least = least.fast_min(cholesky(&mut n));
         let mut z = [[F::ZERO; 6]; 6];
         for a in 0..MOST {
-            for k in 0..6 {
-                let mut sum = f(&up[a][k]);
-                for b in 0..a {
-                    sum -= n[a][b] * z[b][k];
+            let mut own: [F; 6] = from_fn(|k| f(&up[a][k]));
+            for b in 0..a {
+                for k in 0..6 {
+                    own[k] -= n[b][a] * z[b][k];
                 }
-                z[a][k] = sum * n[a][a];
             }
+            z[a] = own.map(|x| x * n[a][a]);
         }
         let mut more = ZERO;
         for i in 0..6 {
-            for j in 0..=i {
-                let mut sum = F::ZERO;
-                for a in 0..MOST {
-                    sum += z[a][i] * z[a][j];
+            let mut own = [F::ZERO; 6];
+            for a in 0..MOST {
+                for j in 0..6 {
+                    own[j] += z[a][i] * z[a][j];
                 }
-                more[i][j] = sum.to_array();
             }
+            more[i] = own.map(f64x4::to_array);
         }
         for i in 0..6 {
-            for j in 0..6 {
-                self.l[i][j] = l[i][j].to_array();
-                self.y[i][j] = y[i][j].to_array();
-                self.n[i][j] = n[i][j].to_array();
-                self.z[i][j] = z[i][j].to_array();
-            }
+            self.l[i] = l[i].map(f64x4::to_array);
+            self.y[i] = y[i].map(f64x4::to_array);
+            self.n[i] = n[i].map(f64x4::to_array);
+            self.z[i] = z[i].map(f64x4::to_array);
         }
         (least, more)
     }
@@ -331,9 +335,9 @@ impl Group {
     #[inline(always)]
     fn rise(&self, w: &mut [F; 6], q: &mut [F; 6]) -> [F; 6] {
         solve(&self.l, w);
-        for a in 0..MOST {
-            for k in 0..6 {
-                q[a] += f(&self.y[a][k]) * w[k];
+        for k in 0..6 {
+            for a in 0..MOST {
+                q[a] += f(&self.y[k][a]) * w[k];
             }
         }
         solve(&self.n, q);
@@ -347,26 +351,23 @@ impl Group {
     }
 }
 
-/// a ← L with a = L Lᵀ, its diagonal inverted; returns the least of pivot − [`WEAK`] · diagonal.
+/// a ← L with a = L Lᵀ, columns of numbers from the diagonal on, which is inverted; returns the least of pivot − [`WEAK`] · diagonal.
 #[inline(always)]
 fn cholesky(a: &mut [[F; 6]; 6]) -> F {
     let mut least = F::splat(f64::MAX);
     for j in 0..6 {
-        let diagonal = a[j][j];
-        let mut pivot = diagonal;
+        let mut own = a[j];
+        let diagonal = own[j];
         for m in 0..j {
-            pivot -= a[j][m] * a[j][m];
-        }
-        least = least.fast_min(pivot - diagonal * WEAK);
-        let inverse = F::splat(1.0) / pivot.sqrt();
-        a[j][j] = inverse;
-        for i in j + 1..6 {
-            let mut sum = a[i][j];
-            for m in 0..j {
-                sum -= a[i][m] * a[j][m];
+            let part = a[m][j];
+            for i in 0..6 {
+                own[i] -= a[m][i] * part;
             }
-            a[i][j] = sum * inverse;
         }
+        least = least.fast_min(own[j] - diagonal * WEAK);
+        let inverse = F::splat(1.0) / own[j].sqrt();
+        a[j] = own.map(|x| x * inverse);
+        a[j][j] = inverse;
     }
     least
 }
@@ -376,9 +377,9 @@ fn cholesky(a: &mut [[F; 6]; 6]) -> F {
 fn solve(l: &Matrix, x: &mut [F; 6]) {
     for j in 0..6 {
         x[j] *= f(&l[j][j]);
+        let known = x[j];
         for i in j + 1..6 {
-            let known = f(&l[i][j]) * x[j];
-            x[i] -= known;
+            x[i] -= f(&l[j][i]) * known;
         }
     }
 }
@@ -388,9 +389,9 @@ fn solve(l: &Matrix, x: &mut [F; 6]) {
 fn solve_transposed(l: &Matrix, x: &mut [F; 6]) {
     for j in (0..6).rev() {
         x[j] *= f(&l[j][j]);
+        let known = x[j];
         for i in 0..j {
-            let known = f(&l[j][i]) * x[j];
-            x[i] -= known;
+            x[i] -= f(&l[i][j]) * known;
         }
     }
 }

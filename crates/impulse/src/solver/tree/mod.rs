@@ -8,6 +8,7 @@ mod pattern;
 mod touches;
 
 use gelenk_model::math::Vec3;
+use gelenk_model::rows::Instant;
 use gelenk_model::{Model, State, Twist};
 
 use self::factor::{Factor, Soft};
@@ -21,6 +22,7 @@ use crate::kick::{evaluate_loads, kick};
 use crate::method::Method;
 use crate::rows::{Look, Rows};
 use crate::scratch::{Bodies, Loads, Scratch};
+use crate::small;
 use crate::step::{largest_change, velocity_floor_of};
 
 /// Most solves of a correction.
@@ -31,6 +33,11 @@ const MOST_ROUNDS: u32 = 8;
 
 /// Velocities have settled where another round would change them by less than this part of the tolerance.
 const NEAR: f64 = 0.3;
+
+/// How far friction that slips may be off, as a part of the rates: in the first solve, where another look follows, and where none does.
+const ROUGH: f64 = 1e-3;
+const AHEAD: f64 = 1e-6;
+const AT_ONCE: f64 = 1e-13;
 
 /// A guess that leaves rates beyond this is none, m/s or rad/s.
 const POOR_GUESS: f64 = 1.0;
@@ -151,21 +158,62 @@ impl Tree {
         self.pulls.fill(0.0);
     }
 
-    /// The rates of a position correction if bodies kept their velocities, with half of what gravity gives: (C + h J v)/h.
-    fn take_start(&mut self, rows: &Rows, bodies: &Bodies, h: f64) {
-        self.twists.clear();
-        for (twist, gravity) in bodies.twists.iter().zip(&bodies.gravity) {
-            self.twists.push(Twist { s_dot: twist.s_dot + gravity * (0.5 * h), ..*twist });
-        }
+    /// The rates J v + C_t there are.
+    fn take_rates_now(&mut self, rows: &Rows, bodies: &Bodies) {
         self.e.resize(rows.error.len(), 0.0);
         for (i, block) in rows.blocks.iter().enumerate() {
-            let own = block.first_row..block.first_row + block.n_rows;
-            rows.error_rate(i, &self.twists, &mut self.e[own.clone()]);
-            if block.bound == Bound::Contact {
-                self.e[block.first_row] -= rows.contact(i).place.gap / h;
+            if !rows.inactive[i] {
+                let own = block.first_row..block.first_row + block.n_rows;
+                rows.error_rate(i, &bodies.twists, &mut self.e[own]);
             }
+        }
+        self.pulls.fill(0.0);
+    }
+
+    /// The rates of a position correction to second order: (C + h J v + h²/2 (J g − γ))/h.
+    fn take_start(&mut self, model: &Model, look: &Look<'_>, scratch: &mut Scratch) {
+        let Scratch { rows, bodies, work, .. } = scratch;
+        let half = 0.5 * look.h;
+        self.twists.clear();
+        for (twist, gravity) in bodies.twists.iter().zip(&bodies.gravity) {
+            self.twists.push(Twist { s_dot: twist.s_dot + gravity * half, ..*twist });
+        }
+        let at = Instant {
+            t: look.t - look.h,
+            poses: &bodies.poses,
+            twists: &bodies.twists,
+            coordinates: look.coordinates,
+        };
+        self.e.resize(rows.error.len(), 0.0);
+        for (i, block) in rows.blocks.iter().enumerate() {
+            let e = &mut self.e[block.first_row..block.first_row + block.n_rows];
             if rows.inactive[i] {
-                self.e[own].fill(0.0);
+                e.fill(0.0);
+                continue;
+            }
+            rows.error_rate(i, &self.twists, e);
+            if let Some(own) = model.rows.get(i) {
+                let mut gamma = [0.0; small::MAX];
+                own.gamma(model, &at, work, &mut gamma[..block.n_rows]);
+                for (e, gamma) in e.iter_mut().zip(gamma) {
+                    *e -= half * gamma;
+                }
+                continue;
+            }
+            // Of a contact: its point goes round both centres.
+            let contact = rows.contact(i);
+            let round = |body: usize| {
+                let (omega, r) =
+                    (&bodies.twists[body].omega, contact.point() - bodies.poses[body].s);
+                omega.cross(&omega.cross(&r))
+            };
+            let [a, b] = contact.touch.bodies;
+            let bend = (round(a) - round(b)) * half;
+            if block.bound == Bound::Contact {
+                e[0] -= contact.place.normal.dot(&bend) + contact.place.gap / look.h;
+            } else if rows.is_slide(i) {
+                e[0] += contact.tangents[0].dot(&bend);
+                e[1] += contact.tangents[1].dot(&bend);
             }
         }
         self.pulls.fill(0.0);
@@ -203,7 +251,7 @@ impl Tree {
 
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
     /// False, and nothing done, where the contacts do not settle.
-    fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool) -> bool {
+    fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: f64) -> bool {
         let Tree { pattern, factor, touches, axes, e, pulls, .. } = self;
         for (i, node) in pattern.nodes.iter().enumerate() {
             let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
@@ -222,7 +270,7 @@ impl Tree {
         }
         factor.climb(pattern);
         let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if !touches.settle(factor, rows, e, now) {
+        if !touches.settle(factor, rows, e, now, near) {
             return false;
         }
         touches.push(factor);
@@ -287,13 +335,13 @@ pub(crate) fn settle_positions(
         scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
         let mut first = f64::INFINITY;
         // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
-        tree.take_start(&scratch.rows, &scratch.bodies, look.h);
+        tree.take_start(model, look, scratch);
         if tree.e.iter().any(|e| e.abs() > POOR_GUESS) {
             // After an impact free flight may be nearer.
             give_up_guess(&mut scratch.rows, &mut scratch.bodies);
-            tree.take_start(&scratch.rows, &scratch.bodies, look.h);
+            tree.take_start(model, look, scratch);
         }
-        tree.solve(&mut scratch.rows, &mut scratch.bodies, false);
+        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, ROUGH);
         for solves in 1..MOST_SOLVES {
             let worst = look_ahead(model, method, look, floor, scratch);
             if worst < 1.0 && (solves > 0 || worst == 0.0) {
@@ -304,7 +352,7 @@ pub(crate) fn settle_positions(
                 break;
             }
             tree.take_rates(&scratch.rows);
-            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false) {
+            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, AHEAD) {
                 break;
             }
         }
@@ -329,7 +377,9 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Optio
                 return Some(solves);
             }
             tree.take_rates(&scratch.rows);
-            if !worst.is_finite() || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true) {
+            if !worst.is_finite()
+                || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true, AT_ONCE)
+            {
                 break;
             }
         }
@@ -383,14 +433,15 @@ pub(crate) fn settle_kick(
             previous_twists.copy_from_slice(&loads.twists);
             if round == 0 {
                 kick_with(rows, bodies, loads, h);
-                look_at_velocities(tolerance, scratch);
+                tree.take_rates_now(rows, bodies);
+            } else {
+                tree.take_rates(rows);
             }
-            tree.take_rates(&scratch.rows);
             let Scratch { bodies, loads, rows, work, previous_twists, .. } = &mut *scratch;
             for (pull, driven) in tree.pulls.iter_mut().zip(&loads.drives.axes) {
                 *pull = driven.rate_of(&bodies.twists) - driven.rate_of(previous_twists);
             }
-            if !tree.solve(rows, bodies, true) {
+            if !tree.solve(rows, bodies, true, AT_ONCE) {
                 break;
             }
             solves += 1;

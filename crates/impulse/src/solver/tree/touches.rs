@@ -77,9 +77,9 @@ struct Taken {
 }
 
 impl Taken {
-    /// Whether the law holds, `scale` the size of the rates.
-    fn settled(&self, round: u32, scale: f64) -> bool {
-        let near = if self.slips { 1e-9 } else { f64::INFINITY };
+    /// Whether the law holds to the part `near` of `scale`, the size of the rates. Where nothing slips and no side changes it holds.
+    fn settled(&self, round: u32, scale: f64, near: f64) -> bool {
+        let near = if self.slips { near } else { f64::INFINITY };
         self.off <= 1e-13 * scale || round > 0 && !self.changed && self.off <= near * scale
     }
 }
@@ -252,8 +252,16 @@ impl Touches {
     }
 
     /// Finds the impulses `p` that fit the rates, given what the factor's way up says of the joints; false if it does not. `e` are the rates
-    /// and `now` the impulses there are. (all rows)
-    pub(super) fn settle(&mut self, factor: &Factor, rows: &Rows, e: &[f64], now: &[f64]) -> bool {
+    /// and `now` the impulses there are (all rows), `near` the part of the
+    /// rates by which friction that slips may be off.
+    pub(super) fn settle(
+        &mut self,
+        factor: &Factor,
+        rows: &Rows,
+        e: &[f64],
+        now: &[f64],
+        near: f64,
+    ) -> bool {
         for (k, &row) in self.rows.iter().enumerate() {
             self.rate[k] = e[row];
             self.before[k] = now[row];
@@ -275,12 +283,12 @@ impl Touches {
         self.p.copy_from_slice(&self.before);
         // Newton may end far away where friction changes sides, or not at all; sweeps find the way.
         let far = MOST_GROWTH * self.size();
-        if self.find(rows, true) && self.p.iter().all(|p| p.abs() <= far) {
+        if self.find(rows, true, near) && self.p.iter().all(|p| p.abs() <= far) {
             return true;
         }
         self.p.copy_from_slice(&self.before);
         self.sweep(rows);
-        self.find(rows, false) && self.p.iter().all(|p| p.abs() <= far)
+        self.find(rows, false, near) && self.p.iter().all(|p| p.abs() <= far)
     }
 
     /// The size of impulses to be expected.
@@ -337,7 +345,7 @@ impl Touches {
     /// Newton on the law of contact, with every block a projection of p − e/k on its bounds: \[Alart, Curnier 1991\], \[Qi, Sun 1993\].
     ///
     /// With `trust` the first round takes the sides there are.
-    fn find(&mut self, rows: &Rows, trust: bool) -> bool {
+    fn find(&mut self, rows: &Rows, trust: bool, near: f64) -> bool {
         let n = self.rows.len();
         if n == 0 {
             return true;
@@ -346,7 +354,7 @@ impl Touches {
         let scale = self.rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
         for round in 0..MOST_SOLVES {
             let take = self.take_sides(rows, trust && round == 0);
-            if take.settled(round, scale) {
+            if take.settled(round, scale, near) {
                 return true;
             }
             if !take.off.is_finite() || !self.step(take.slips) {
