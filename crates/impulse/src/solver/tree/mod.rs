@@ -36,7 +36,7 @@ const NEAR: f64 = 0.3;
 
 /// How far friction that slips may be off, as a part of the rates: in the first solve, where another look follows, and where none does.
 const ROUGH: f64 = 1e-3;
-const AHEAD: f64 = 1e-6;
+const AHEAD: f64 = 1e-10;
 const AT_ONCE: f64 = 1e-13;
 
 /// A guess that leaves rates beyond this is none, m/s or rad/s.
@@ -178,10 +178,11 @@ impl Tree {
         for (twist, gravity) in bodies.twists.iter().zip(&bodies.gravity) {
             self.twists.push(Twist { s_dot: twist.s_dot + gravity * half, ..*twist });
         }
+        // γ at the velocities before all impulses: those of a poor guess would spoil it.
         let at = Instant {
             t: look.t - look.h,
             poses: &bodies.poses,
-            twists: &bodies.twists,
+            twists: &bodies.twists_before,
             coordinates: look.coordinates,
         };
         self.e.resize(rows.error.len(), 0.0);
@@ -204,7 +205,7 @@ impl Tree {
             let contact = rows.contact(i);
             let round = |body: usize| {
                 let (omega, r) =
-                    (&bodies.twists[body].omega, contact.point() - bodies.poses[body].s);
+                    (&bodies.twists_before[body].omega, contact.point() - bodies.poses[body].s);
                 omega.cross(&omega.cross(&r))
             };
             let [a, b] = contact.touch.bodies;
