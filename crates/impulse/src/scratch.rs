@@ -65,7 +65,7 @@ impl Scratch {
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
         let (bodies, rows) = (Bodies::new(model), Rows::new(model));
-        let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies)));
+        let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies.fixed)));
         let touching = Touching::new(model).map(Box::new);
         let tree = (touching.is_some() || loads.velocity_dependent)
             .then(|| Tree::new(&rows, &bodies, &loads.drives))

@@ -166,7 +166,7 @@ impl Factor {
                 let (mass, at) = (&mut self.inputs[parent / LANES].mass, parent % LANES);
                 for i in 0..6 {
                     for j in 0..=i {
-                        mass[i][j][at] += more[i][j][lane];
+                        mass[i][j][at] += more[j][i][lane];
                     }
                 }
             }
@@ -273,10 +273,9 @@ impl Factor {
 }
 
 impl Group {
-    /// Eliminates the bodies. Returns by how much the weakest pivot is enough, and what the bodies they hang on get (its lower triangle).
+    /// Eliminates the bodies. Returns by how much the weakest pivot is enough, and what the bodies they hang on get (the columns of its lower triangle).
     fn eliminate(&mut self, input: &Input) -> (F, Matrix) {
         let Input { mass, jac, up, c } = input;
-        // Column after column; the innermost loops run over six numbers that do not wait for each other.
         let mut l: [[F; 6]; 6] = from_fn(|j| from_fn(|i| f(&mass[i.max(j)][j.min(i)])));
         let least = cholesky(&mut l);
         // Y = J L⁻ᵀ.
@@ -292,15 +291,14 @@ impl Group {
         }
         let mut n = [[F::ZERO; 6]; 6];
         for b in 0..MOST {
-            let mut own = [F::ZERO; 6];
-            own[b] = f(&c[b]);
-            for k in 0..6 {
-                for a in 0..MOST {
-                    own[a] += y[k][a] * y[k][b];
-                }
-            }
-            n[b] = own;
+            n[b][b] = f(&c[b]);
         }
+        square::<0>(&y, &mut n);
+        square::<1>(&y, &mut n);
+        square::<2>(&y, &mut n);
+        square::<3>(&y, &mut n);
+        square::<4>(&y, &mut n);
+        square::<5>(&y, &mut n);
         let least = least.fast_min(cholesky(&mut n));
         let mut z = [[F::ZERO; 6]; 6];
         for a in 0..MOST {
@@ -312,23 +310,20 @@ impl Group {
             }
             z[a] = own.map(|x| x * n[a][a]);
         }
-        let mut more = ZERO;
-        for i in 0..6 {
-            let mut own = [F::ZERO; 6];
-            for a in 0..MOST {
-                for j in 0..6 {
-                    own[j] += z[a][i] * z[a][j];
-                }
-            }
-            more[i] = own.map(f64x4::to_array);
-        }
+        let mut more = [[F::ZERO; 6]; 6];
+        square::<0>(&z, &mut more);
+        square::<1>(&z, &mut more);
+        square::<2>(&z, &mut more);
+        square::<3>(&z, &mut more);
+        square::<4>(&z, &mut more);
+        square::<5>(&z, &mut more);
         for i in 0..6 {
             self.l[i] = l[i].map(f64x4::to_array);
             self.y[i] = y[i].map(f64x4::to_array);
             self.n[i] = n[i].map(f64x4::to_array);
             self.z[i] = z[i].map(f64x4::to_array);
         }
-        (least, more)
+        (least, more.map(|column| column.map(f64x4::to_array)))
     }
 
     /// w = L⁻¹ b and q = N⁻¹ (e + Y w) in place; returns −Zᵀ q.
@@ -351,24 +346,47 @@ impl Group {
     }
 }
 
+/// Column J of the lower triangle of xᵀ x, added. (Bounds that are constants let six sums run side by side in registers.)
+#[inline(always)]
+fn square<const J: usize>(x: &[[F; 6]; 6], sum: &mut [[F; 6]; 6]) {
+    let mut own = sum[J];
+    for k in 0..6 {
+        for i in J..6 {
+            own[i] += x[k][i] * x[k][J];
+        }
+    }
+    sum[J] = own;
+}
+
 /// a ← L with a = L Lᵀ, columns of numbers from the diagonal on, which is inverted; returns the least of pivot − [`WEAK`] · diagonal.
 #[inline(always)]
 fn cholesky(a: &mut [[F; 6]; 6]) -> F {
     let mut least = F::splat(f64::MAX);
-    for j in 0..6 {
-        let mut own = a[j];
-        let diagonal = own[j];
-        for m in 0..j {
-            let part = a[m][j];
-            for i in 0..6 {
-                own[i] -= a[m][i] * part;
-            }
+    least = least.fast_min(pivot::<0>(a));
+    least = least.fast_min(pivot::<1>(a));
+    least = least.fast_min(pivot::<2>(a));
+    least = least.fast_min(pivot::<3>(a));
+    least = least.fast_min(pivot::<4>(a));
+    least.fast_min(pivot::<5>(a))
+}
+
+/// Column J of L.
+#[inline(always)]
+fn pivot<const J: usize>(a: &mut [[F; 6]; 6]) -> F {
+    let mut own = a[J];
+    let diagonal = own[J];
+    for m in 0..J {
+        for i in J..6 {
+            own[i] -= a[m][i] * a[m][J];
         }
-        least = least.fast_min(own[j] - diagonal * WEAK);
-        let inverse = F::splat(1.0) / own[j].sqrt();
-        a[j] = own.map(|x| x * inverse);
-        a[j][j] = inverse;
     }
+    let least = own[J] - diagonal * WEAK;
+    let inverse = F::splat(1.0) / own[J].sqrt();
+    for i in J + 1..6 {
+        own[i] *= inverse;
+    }
+    own[J] = inverse;
+    a[J] = own;
     least
 }
 
