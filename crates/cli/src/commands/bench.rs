@@ -149,7 +149,18 @@ fn best(group: &Group) -> Option<&Line> {
 
 /// Bodies that touch: how many contacts, how deep, how far from the start.
 fn contact_lines(group: &Group) -> String {
-    let head = ["model", "bodies", "contacts", "h, s", "µs/step", "steps/s", "× real", "overlap, m", "moved, m", "energy, J"];
+    let head = [
+        "model",
+        "bodies",
+        "contacts",
+        "h, s",
+        "µs/step",
+        "steps/s",
+        "× real",
+        "overlap, m",
+        "moved, m",
+        "energy, J",
+    ];
     let mut aligns = [Align::Right; 10];
     aligns[0] = Align::Left;
     let mut table = Table::new(&aligns);

@@ -46,17 +46,26 @@ pub fn boxes(n: usize) -> Model {
     load_text("boxes.toml", &text, &LoadOptions::default()).expect("a model of its own").model
 }
 
-fn scene(name: &str) -> Model {
+fn scene(name: &str, overrides: &[(&str, &str)]) -> Model {
     let scene = gelenk_scenes::scene(name).expect("a scene of the gallery");
-    load_text(name, scene.text, &LoadOptions::default()).expect("a model of the gallery").model
+    let overrides = overrides.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let options = LoadOptions { overrides, ..LoadOptions::default() };
+    load_text(name, scene.text, &options).expect("a model of the gallery").model
 }
 
 /// Scenes of the gallery with their own settings, then boxes.
 pub(super) fn contact(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
     let about = "what walks and what stands, each with its own step, and n boxes apart on a plane (h = 10 ms, 1e-7 m)";
     let mut group = empty("contact", about);
-    for (name, duration) in [("hexapod", 10.0), ("pyramid", 2.0), ("stack", 2.0)] {
-        let model = scene(name);
+    let stands: &[(&str, &str)] = &[("stride", "0"), ("lift", "0")];
+    for (name, overrides, duration) in [
+        ("hexapod", &[][..], 10.0),
+        ("hexapod, standing", stands, 10.0),
+        ("pyramid", &[], 2.0),
+        ("stack", &[], 2.0),
+    ] {
+        let mut model = scene(name.split(',').next().unwrap_or(name), overrides);
+        name.clone_into(&mut model.name);
         let duration = if options.quick { 0.2 * duration } else { duration };
         group.lines.push(measure(&model, &model.run, duration, options)?);
     }
