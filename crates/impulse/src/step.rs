@@ -64,6 +64,9 @@ pub(crate) fn step_to(
     scratch.saved.clone_from(state);
     scratch.sweeps = method.solver == SolverKind::Iterative;
     scratch.joint_impulses.fill(Wrench::zero());
+    if let Some(tree) = &mut scratch.tree {
+        tree.forget_sides();
+    }
     if scratch.rows.any_bounded {
         prepare(model, state, scratch);
     }

@@ -114,6 +114,11 @@ impl Tree {
         })
     }
 
+    /// Forgets what contacts did before: a step depends on its state alone.
+    pub(crate) fn forget_sides(&mut self) {
+        self.touches.forget();
+    }
+
     /// Marks the factor as out of date.
     pub(crate) fn forget(&mut self) {
         self.made = None;

@@ -6,6 +6,7 @@ use super::factor::Factor;
 use super::pattern::{LANES, NOWHERE, Pattern};
 use crate::bounds::Bound;
 use crate::rows::Rows;
+use crate::small;
 
 type F = f64x4;
 
@@ -18,6 +19,9 @@ const MOST_SOLVES: u32 = 30;
 /// Most sweeps where Newton does not find them at once, and the part of the rates at which they end.
 const MOST_SWEEPS: u32 = 1000;
 const SWEPT: f64 = 1e-6;
+
+/// A matrix of earlier rates serves while each step leaves no more than this part of what impulses are off by.
+const SERVES: f64 = 0.1;
 
 /// Impulses beyond this many times the size to be expected are not the ones meant.
 const MOST_GROWTH: f64 = 100.0;
@@ -54,6 +58,19 @@ struct Part {
     side: Side,
     /// Largest response of its rows to themselves.
     k: f64,
+}
+
+impl Part {
+    /// Of friction at its edge: the direction of x = p − e/k, its length, and the limit.
+    fn slip(&self, p: &[f64], e: &[f64]) -> ([f64; 2], f64, f64) {
+        let mut x = [0.0; 2];
+        for a in 0..self.n {
+            x[a] = p[self.first + a] - e[self.first + a] / self.k;
+        }
+        let length = small::length(x[0], x[1]);
+        let limit = self.normal.map_or(0.0, |(normal, ratio)| ratio * p[normal].abs());
+        (x.map(|x| x / length), length, limit)
+    }
 }
 
 /// What a block does.
@@ -107,6 +124,10 @@ pub(super) struct Touches {
     /// The linear system and its right side. (n × n, n)
     matrix: Vec<f64>,
     right: Vec<f64>,
+    /// Its pivots, whether it is there, and the sides it was made for.
+    pivots: Vec<usize>,
+    made: bool,
+    made_for: Vec<Side>,
 }
 
 impl Touches {
@@ -118,6 +139,7 @@ impl Touches {
         self.known.extend(self.parts.iter().map(|part| (self.rows[part.first], part.side)));
         self.parts.clear();
         self.rows.clear();
+        self.made = false;
         let begin = rows.model_size.blocks;
         let mut normal = 0;
         let mut i = begin;
@@ -135,10 +157,12 @@ impl Touches {
                         None
                     };
                     self.rows.extend(block.first_row..block.first_row + block.n_rows);
-                    // Most do again what they did before.
+                    // Most do again what they did before: in this step, or by the state in the one before.
                     let known = self.known.get(self.parts.len());
                     let known = known.filter(|(row, _)| *row == block.first_row);
-                    let side = known.map_or(Side::Holds, |(_, side)| *side);
+                    let slipped = block.bound == Bound::Disk && rows.slipped(i);
+                    let side = if slipped { Side::Slips } else { Side::Holds };
+                    let side = known.map_or(side, |(_, side)| *side);
                     self.parts.push(Part { first, n: block.n_rows, normal: own, side, k: 0.0 });
                 }
                 i += 1;
@@ -164,6 +188,12 @@ impl Touches {
             part.k = own.map(|k| self.g[k * n + k]).fold(0.0, f64::max);
         }
         true
+    }
+
+    /// Forgets what contacts did: a step depends on its state alone.
+    pub(super) fn forget(&mut self) {
+        self.parts.clear();
+        self.rows.clear();
     }
 
     /// The way of `n` rows from `first` on up the tree.
@@ -319,7 +349,7 @@ impl Touches {
                     next[a] = p[i + a] - e[i + a] / k;
                 }
                 if let Some((normal, ratio)) = part.normal {
-                    let (limit, size) = (ratio * p[normal].abs(), next[0].hypot(next[1]));
+                    let (limit, size) = (ratio * p[normal].abs(), small::length(next[0], next[1]));
                     if size > limit {
                         next = next.map(|x| x * (limit / size));
                     }
@@ -352,14 +382,20 @@ impl Touches {
         }
         self.follow();
         let scale = self.rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
+        let mut before = f64::INFINITY;
         for round in 0..MOST_SOLVES {
             let take = self.take_sides(rows, trust && round == 0);
             if take.settled(round, scale, near) {
                 return true;
             }
-            if !take.off.is_finite() || !self.step(take.slips) {
+            // The matrix changes little while sides stay; while it serves, it is kept.
+            let known = self.made && self.made_for.iter().eq(self.parts.iter().map(|p| &p.side));
+            let good = known && take.off <= SERVES * before;
+            if !take.off.is_finite() || !good && !self.make() {
                 return false;
             }
+            before = if good { take.off } else { f64::INFINITY };
+            self.step();
         }
         false
     }
@@ -391,9 +427,7 @@ impl Touches {
             }
             let (limit, size) = match part.normal {
                 None => (0.0, 0.0),
-                Some((normal, ratio)) => {
-                    (ratio * self.p[normal].abs(), (x[0] * x[0] + x[1] * x[1]).sqrt())
-                }
+                Some((normal, ratio)) => (ratio * self.p[normal].abs(), small::length(x[0], x[1])),
             };
             let mut given = 0.0;
             let natural = if part.normal.is_none() {
@@ -439,69 +473,73 @@ impl Touches {
         taken
     }
 
-    /// One step of Newton's method over the blocks that are not free; false where it is singular.
-    fn step(&mut self, slips: bool) -> bool {
+    /// The matrix of Newton's method over the blocks that are not free, factorized; false where it is singular.
+    fn make(&mut self) -> bool {
         let n = self.rows.len();
-        let Touches { parts, g, p, e, matrix, right, active, .. } = self;
+        let Touches { parts, g, p, e, matrix, active, pivots, made, made_for, .. } = self;
         let m = active.len();
         let matrix = &mut matrix[..m * m];
-        let right = &mut right[..m];
-        for (row, &i) in active.iter().enumerate() {
-            let (from, to) = (&g[i * n..(i + 1) * n], &mut matrix[row * m..(row + 1) * m]);
+        for (to, &i) in matrix.chunks_exact_mut(m.max(1)).zip(active.iter()) {
+            let from = &g[i * n..(i + 1) * n];
             for (to, &j) in to.iter_mut().zip(active.iter()) {
                 *to = from[j];
             }
-            right[row] = -e[i];
         }
-        let good = if slips {
-            let mut row = 0;
-            for part in parts.iter() {
-                let (i, size) = (part.first, part.n);
-                if part.side == Side::Free {
-                    continue;
-                }
-                if let (Side::Slips, Some((normal, ratio))) = (part.side, part.normal) {
-                    // p − limit x/|x| = 0 with x = p − e/k; the rows have G by now.
-                    let normal_at = active.iter().position(|&j| j == normal);
-                    let mut x = [0.0; 2];
+        let mut row = 0;
+        for part in parts.iter().filter(|part| part.side != Side::Free) {
+            if let (Side::Slips, Some((normal, ratio))) = (part.side, part.normal) {
+                // p − limit x/|x| = 0 with x = p − e/k; the rows have G by now.
+                let size = part.n;
+                let normal_at = active.iter().position(|&j| j == normal);
+                let (along, length, limit) = part.slip(p, e);
+                let turn = if size == 2 { limit / length } else { 0.0 };
+                let unit = |a: usize, b: usize| f64::from(u8::from(a == b));
+                let across = |a: usize, b: usize| turn * (unit(a, b) - along[a] * along[b]);
+                for j in 0..m {
+                    let own =
+                        [0, 1].map(|a| if a < size { matrix[(row + a) * m + j] } else { 0.0 });
                     for a in 0..size {
-                        x[a] = p[i + a] - e[i + a] / part.k;
-                    }
-                    let length = (x[0] * x[0] + x[1] * x[1]).sqrt();
-                    let along = x.map(|x| x / length);
-                    let limit = ratio * p[normal].abs();
-                    let turn = if size == 2 { limit / length } else { 0.0 };
-                    let across = |a: usize, b: usize| {
-                        turn * (f64::from(u8::from(a == b)) - along[a] * along[b])
-                    };
-                    for j in 0..m {
-                        let own =
-                            [0, 1].map(|a| if a < size { matrix[(row + a) * m + j] } else { 0.0 });
-                        for a in 0..size {
-                            let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
-                            matrix[(row + a) * m + j] = sum / part.k;
-                        }
-                    }
-                    for a in 0..size {
-                        for b in 0..size {
-                            let unit = f64::from(u8::from(a == b));
-                            matrix[(row + a) * m + row + b] += unit - across(a, b);
-                        }
-                        if let Some(at) = normal_at {
-                            matrix[(row + a) * m + at] -= along[a] * ratio * p[normal].signum();
-                        }
-                        right[row + a] = limit * along[a] - p[i + a];
+                        let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
+                        matrix[(row + a) * m + j] = sum / part.k;
                     }
                 }
-                row += size;
+                for a in 0..size {
+                    for b in 0..size {
+                        matrix[(row + a) * m + row + b] += unit(a, b) - across(a, b);
+                    }
+                    if let Some(at) = normal_at {
+                        matrix[(row + a) * m + at] -= along[a] * ratio * p[normal].signum();
+                    }
+                }
             }
-            eliminate(matrix, right, m)
-        } else {
-            cholesky(matrix, right, m)
-        };
-        if !good {
-            return false;
+            row += part.n;
         }
+        made_for.clear();
+        made_for.extend(parts.iter().map(|part| part.side));
+        *made = factorize(matrix, pivots, m);
+        *made
+    }
+
+    /// One step of Newton's method with the matrix there is.
+    fn step(&mut self) {
+        let n = self.rows.len();
+        let Touches { parts, g, p, e, matrix, right, active, pivots, .. } = self;
+        let m = active.len();
+        let mut row = 0;
+        for part in parts.iter().filter(|part| part.side != Side::Free) {
+            if part.side == Side::Slips {
+                let (along, _, limit) = part.slip(p, e);
+                for a in 0..part.n {
+                    right[row + a] = limit * along[a] - p[part.first + a];
+                }
+            } else {
+                for a in 0..part.n {
+                    right[row + a] = -e[part.first + a];
+                }
+            }
+            row += part.n;
+        }
+        solve(&matrix[..m * m], pivots, &mut right[..m]);
         for (&i, delta) in active.iter().zip(right.iter()) {
             p[i] += delta;
             // G is symmetric: its rows are its columns.
@@ -509,7 +547,6 @@ impl Touches {
                 *e += g * delta;
             }
         }
-        true
     }
 
     /// Adds what the impulses found do to the factor's way up.
@@ -536,45 +573,10 @@ impl Touches {
     }
 }
 
-/// x ← A⁻¹ x of a symmetric A, of which the upper triangle is read; false where A is nearly singular.
-fn cholesky(a: &mut [f64], x: &mut [f64], n: usize) -> bool {
-    for k in 0..n {
-        let (above, below) = a.split_at_mut((k + 1) * n);
-        let row = &above[k * n + k..];
-        if row[0].is_nan() || row[0] <= 0.0 {
-            return false;
-        }
-        let inverse = 1.0 / row[0];
-        for i in k + 1..n {
-            let part = row[i - k] * inverse;
-            if part != 0.0 {
-                let own = &mut below[(i - k - 1) * n + i..][..n - i];
-                for (own, above) in own.iter_mut().zip(&row[i - k..]) {
-                    *own -= part * above;
-                }
-                x[i] -= part * x[k];
-            }
-        }
-    }
-    let diagonal = |k: usize| a[k * n + k];
-    let largest = (0..n).map(diagonal).fold(0.0, f64::max);
-    if (0..n).map(diagonal).any(|pivot| pivot <= WEAK * largest) {
-        return false;
-    }
-    for k in (0..n).rev() {
-        let row = &a[k * n..(k + 1) * n];
-        let mut sum = x[k];
-        for j in k + 1..n {
-            sum -= row[j] * x[j];
-        }
-        x[k] = sum / row[k];
-    }
-    true
-}
-
-/// x ← A⁻¹ x by elimination with pivots; false where A is nearly singular.
-fn eliminate(a: &mut [f64], x: &mut [f64], n: usize) -> bool {
+/// a ← its triangles L U, rows changed places with `pivots`; false where it is nearly singular.
+fn factorize(a: &mut [f64], pivots: &mut Vec<usize>, n: usize) -> bool {
     let largest = a.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    pivots.clear();
     for k in 0..n {
         let mut pivot = k;
         for i in k + 1..n {
@@ -582,35 +584,67 @@ fn eliminate(a: &mut [f64], x: &mut [f64], n: usize) -> bool {
                 pivot = i;
             }
         }
-        if a[pivot * n + k].abs() <= WEAK * largest {
+        let size = a[pivot * n + k].abs();
+        if size.is_nan() || size <= WEAK * largest {
             return false;
         }
+        pivots.push(pivot);
         if pivot != k {
-            for j in k..n {
-                a.swap(k * n + j, pivot * n + j);
-            }
-            x.swap(k, pivot);
+            let (above, below) = a.split_at_mut(pivot * n);
+            above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
         }
         let (above, below) = a.split_at_mut((k + 1) * n);
         let row = &above[k * n + k..];
         let inverse = 1.0 / row[0];
-        for i in k + 1..n {
-            let own = &mut below[(i - k - 1) * n + k..][..n - k];
+        for own in below.chunks_exact_mut(n) {
+            let own = &mut own[k..];
             let part = own[0] * inverse;
             if part != 0.0 {
                 for (own, row) in own.iter_mut().zip(row) {
                     *own -= part * row;
                 }
-                x[i] -= part * x[k];
             }
+            own[0] = part;
         }
-    }
-    for k in (0..n).rev() {
-        let mut sum = x[k];
-        for j in k + 1..n {
-            sum -= a[k * n + j] * x[j];
-        }
-        x[k] = sum / a[k * n + k];
     }
     true
+}
+
+/// x ← A⁻¹ x with the triangles of A.
+fn solve(a: &[f64], pivots: &[usize], x: &mut [f64]) {
+    let n = x.len();
+    for (k, &pivot) in pivots.iter().enumerate() {
+        x.swap(k, pivot);
+    }
+    for k in 0..n {
+        let row = &a[k * n..k * n + k];
+        let known: f64 = row.iter().zip(&x[..k]).map(|(l, x)| l * x).sum();
+        x[k] -= known;
+    }
+    for k in (0..n).rev() {
+        let row = &a[k * n..(k + 1) * n];
+        let known: f64 = row[k + 1..].iter().zip(&x[k + 1..]).map(|(u, x)| u * x).sum();
+        x[k] = (x[k] - known) / row[k];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that have to change places, twice over.
+    #[test]
+    fn a_factor_with_pivots_solves() {
+        let a = [0.0, 2.0, 1.0, 1.0, 1.0, -3.0, 4.0, -1.0, 0.5];
+        let x = [3.0, -2.0, 0.25];
+        let mut right: Vec<f64> =
+            a.chunks_exact(3).map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect();
+        let (mut factor, mut pivots) = (a, Vec::new());
+        assert!(factorize(&mut factor, &mut pivots, 3));
+        solve(&factor, &pivots, &mut right);
+        for (found, x) in right.iter().zip(x) {
+            assert!((found - x).abs() < 1e-14, "{found} for {x}");
+        }
+        assert!(!factorize(&mut [1.0, 2.0, 2.0, 4.0], &mut pivots, 2), "rows that say the same");
+    }
 }
