@@ -3,7 +3,6 @@
 //! Coordinates are the components of the points that move; distances and equations become polynomials with
 //! exact coefficients, as the file writes them. [`gelenk_blowup`] does the rest.
 
-use gelenk_blowup::{Error, Mechanism, Monomial, Poly, System};
 use gelenk_expr::{Expr, Node, Pool, Rational};
 use gelenk_model::joint::JointKind;
 use gelenk_model::signal::StateRef;

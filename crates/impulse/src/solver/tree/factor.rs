@@ -186,13 +186,16 @@ impl Factor {
                 self.w[g][k] = w[k].to_array();
                 self.q[g][k] = q[k].to_array();
             }
-            let b = b.map(f64x4::to_array);
+            let mut ups = [[0.0; LANES]; 6];
+            for k in 0..6 {
+                ups[k] = b[k].to_array();
+            }
             for lane in 0..LANES {
                 let parent = pattern.nodes[LANES * g + lane].parent;
                 if parent != NOWHERE {
                     let up = &mut self.b[parent / LANES];
                     for k in 0..6 {
-                        up[k][parent % LANES] += b[k][lane];
+                        up[k][parent % LANES] += ups[k][lane];
                     }
                 }
             }
@@ -287,7 +290,9 @@ impl Group {
                     own[a] -= l[j][i] * y[j][a];
                 }
             }
-            y[i] = own.map(|x| x * l[i][i]);
+            for a in 0..MOST {
+                y[i][a] = own[a] * l[i][i];
+            }
         }
         let mut n = [[F::ZERO; 6]; 6];
         for b in 0..MOST {
@@ -308,7 +313,9 @@ impl Group {
                     own[k] -= n[b][a] * z[b][k];
                 }
             }
-            z[a] = own.map(|x| x * n[a][a]);
+            for k in 0..6 {
+                z[a][k] = own[k] * n[a][a];
+            }
         }
         let mut more = [[F::ZERO; 6]; 6];
         square::<0>(&z, &mut more);
@@ -317,13 +324,17 @@ impl Group {
         square::<3>(&z, &mut more);
         square::<4>(&z, &mut more);
         square::<5>(&z, &mut more);
+        let mut given = ZERO;
         for i in 0..6 {
-            self.l[i] = l[i].map(f64x4::to_array);
-            self.y[i] = y[i].map(f64x4::to_array);
-            self.n[i] = n[i].map(f64x4::to_array);
-            self.z[i] = z[i].map(f64x4::to_array);
+            for j in 0..6 {
+                self.l[i][j] = l[i][j].to_array();
+                self.y[i][j] = y[i][j].to_array();
+                self.n[i][j] = n[i][j].to_array();
+                self.z[i][j] = z[i][j].to_array();
+                given[i][j] = more[i][j].to_array();
+            }
         }
-        (least, more.map(|column| column.map(f64x4::to_array)))
+        (least, given)
     }
 
     /// w = L⁻¹ b and q = N⁻¹ (e + Y w) in place; returns −Zᵀ q.

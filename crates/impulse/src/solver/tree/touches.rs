@@ -221,7 +221,9 @@ impl Touches {
                     b[k][lane] = jac[k];
                 }
             }
-            way.1 = b.map(F::new);
+            for k in 0..6 {
+                way.1[k] = F::new(b[k]);
+            }
         }
         if ways[0].0 == ways[1].0 && ways[0].0 != NOWHERE {
             for k in 0..6 {
@@ -403,6 +405,10 @@ impl Touches {
     /// e = rate + G (p − before).
     fn follow(&mut self) {
         let n = self.rows.len();
+        if self.p == self.before {
+            self.e.copy_from_slice(&self.rate);
+            return;
+        }
         for i in 0..n {
             let row = &self.g[i * n..(i + 1) * n];
             let mut sum = self.rate[i];
