@@ -1,11 +1,11 @@
 //! Force laws along joint coordinates: drives, springs and dampers at joints, evaluated together.
 
-use gelenk_model::Model;
 use gelenk_model::force::JointAxis;
 use gelenk_model::joint::PairRow;
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
 use gelenk_model::state::{Twist, Wrench};
+use gelenk_model::{BodyId, Model};
 
 /// The joint coordinates along which laws act.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Drives {
         for force in &model.forces {
             let own = force.kind.axis().map(|axis| {
                 axes.iter().position(|known| known.axis == axis).unwrap_or_else(|| {
-                    let bodies = model.joints[axis.joint.index()].bodies.map(|b| b.index());
+                    let bodies = model.joints[axis.joint.index()].bodies.map(BodyId::index);
                     let row = [0.0; 12];
                     axes.push(Driven { axis, bodies, row, q: 0.0, rate: 0.0, damping: 0.0 });
                     axes.len() - 1

@@ -347,6 +347,7 @@ impl Bodies {
 
 /// Loads of the force elements, by the ledger line of their work.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is known, and what laws there are")]
 pub struct Loads {
     /// Loads of laws with a potential; written by the kicks. (n_bodies)
     pub potential: Vec<Wrench>,

@@ -10,7 +10,8 @@ const HEIGHT: f64 = 0.1;
 
 pub fn run(h: f64, duration: f64, iterations: usize) {
     let (mut bodies, mut colliders) = (RigidBodySet::new(), ColliderSet::new());
-    let floor = ColliderBuilder::halfspace(Vector::Z).friction(0.6);
+    let floor = ColliderBuilder::cuboid(50.0, 50.0, 1.0).translation(Vector::new(0.0, 0.0, -1.0));
+    let floor = floor.friction(0.6);
     let ground = bodies.insert(RigidBodyBuilder::fixed().build());
     colliders.insert_with_parent(floor.build(), ground, &mut bodies);
     let mut bricks = Vec::new();
@@ -55,13 +56,15 @@ pub fn run(h: f64, duration: f64, iterations: usize) {
             &(),
         );
         cpu += begin.elapsed().as_secs_f64();
-        let points = narrow.contact_pairs().flat_map(|pair| &pair.manifolds);
-        let depths = points.flat_map(|manifold| &manifold.points).map(|point| -point.dist);
-        penetration = depths.fold(penetration, f64::max);
+        for pair in narrow.contact_pairs() {
+            for manifold in pair.manifolds() {
+                for point in &manifold.points {
+                    penetration = penetration.max(-point.dist);
+                }
+            }
+        }
     }
     let moved = bricks.iter().map(|&(body, place)| (bodies[body].translation() - place).length());
     let moved = moved.fold(0.0, f64::max);
-    println!(
-        "{{\"cpu\":{cpu},\"steps\":{steps},\"moved\":{moved},\"penetration\":{penetration}}}"
-    );
+    println!("{{\"cpu\":{cpu},\"steps\":{steps},\"moved\":{moved},\"penetration\":{penetration}}}");
 }

@@ -262,7 +262,7 @@ impl Tree {
         for (i, node) in pattern.nodes.iter().enumerate() {
             let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
             for (a, row) in node.rows.iter().enumerate() {
-                p[a][lane] = e[row.row];
+                p[a][lane] = e[row.number];
             }
             for (a, &k) in (node.rows.len()..).zip(&axes[i]) {
                 p[a][lane] = pulls[k];
@@ -287,8 +287,8 @@ impl Tree {
         let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
         for (i, node) in pattern.nodes.iter().enumerate() {
             for (a, row) in node.rows.iter().enumerate() {
-                delta[row.row] = factor.p[i / LANES][a][i % LANES];
-                now[row.row] += delta[row.row];
+                delta[row.number] = factor.p[i / LANES][a][i % LANES];
+                now[row.number] += delta[row.number];
             }
         }
         for (row, p) in touches.found() {

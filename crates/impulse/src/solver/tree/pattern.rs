@@ -27,7 +27,7 @@ pub(super) struct Node {
 /// A row of a joint: its number, and where its Jacobian for the body and for the one it hangs on begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    pub row: usize,
+    pub number: usize,
     pub own: usize,
     pub other: usize,
 }
@@ -124,7 +124,7 @@ impl Pattern {
                 for k in 0..block.n_rows {
                     let at = block.jac + 12 * k;
                     own.push(Row {
-                        row: block.first_row + k,
+                        number: block.first_row + k,
                         own: at + 6 * slot,
                         other: at + 6 * (1 - slot),
                     });

@@ -227,7 +227,8 @@ impl Touches {
         }
         if ways[0].0 == ways[1].0 && ways[0].0 != NOWHERE {
             for k in 0..6 {
-                ways[0].1[k] = ways[0].1[k] + ways[1].1[k];
+                let other = ways[1].1[k];
+                ways[0].1[k] += other;
             }
             ways[1].0 = NOWHERE;
         }
@@ -242,7 +243,7 @@ impl Touches {
             let parent = pattern.nodes[node].parent;
             if parent != NOWHERE && ways[1 - now].0 == parent {
                 for k in 0..6 {
-                    up[k] = up[k] + ways[1 - now].1[k];
+                    up[k] += ways[1 - now].1[k];
                 }
                 ways[1 - now].0 = NOWHERE;
             }
