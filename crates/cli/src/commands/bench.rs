@@ -156,12 +156,11 @@ fn contact_lines(group: &Group) -> String {
         "h, s",
         "µs/step",
         "steps/s",
-        "× real",
         "overlap, m",
         "moved, m",
         "energy, J",
     ];
-    let mut aligns = [Align::Right; 10];
+    let mut aligns = [Align::Right; 9];
     aligns[0] = Align::Left;
     let mut table = Table::new(&aligns);
     table.styled(BOLD, head);
@@ -176,7 +175,6 @@ fn contact_lines(group: &Group) -> String {
             sig(line.settings.step, 3),
             sig(1e6 * line.seconds_per_step, 3),
             sig(1.0 / line.seconds_per_step, 3),
-            sig(line.real_time(), 3),
             of(|c| c.penetration),
             line.contact.map_or_else(String::new, |c| sig(c.moved, 2)),
             format!("{:.1e}", line.energy),
