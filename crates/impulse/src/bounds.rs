@@ -157,6 +157,9 @@ impl Rows {
                 Bound::Stop | Bound::Contact => {
                     let (c, rate) = self.stop_place(i, model, bodies, state);
                     let tolerance = self.bound_tolerance(i, floor, method);
+                    let bound = self.blocks[i].bound;
+                    let slow =
+                        if bound == Bound::Contact { slow.max(self.slow_leaving) } else { slow };
                     let rests = c >= -tolerance && rate >= -slow;
                     if c > tolerance || rests { Mode::OneSided } else { Mode::Open }
                 }

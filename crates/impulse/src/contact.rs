@@ -150,6 +150,17 @@ impl Rows {
         &self.contacts[self.roles[i - self.model_size.blocks].0]
     }
 
+    /// Whether block `i` of a contact is the friction of its points.
+    pub(crate) fn is_slide(&self, i: usize) -> bool {
+        self.roles[i - self.model_size.blocks].1 == Part::Slide
+    }
+
+    /// Whether the friction block `i` slipped in the step before, by the state.
+    pub(crate) fn slipped(&self, i: usize) -> bool {
+        let memory = &self.contact(i).memory;
+        self.is_slide(i) && !memory.sticks && memory.impulse[0] != 0.0
+    }
+
     /// The block of the normal that goes with block `i` of a contact.
     pub(crate) fn normal_of(&self, i: usize) -> usize {
         self.contact(i).first_block
@@ -423,7 +434,7 @@ impl Rows {
         for j in 0..n {
             trial[j] = p[row + j] - e[j] / k;
         }
-        let size = trial[0].hypot(trial[1]);
+        let size = small::length(trial[0], trial[1]);
         (size > limit * (1.0 + 1e-12)).then(|| trial.map(|x| x * (limit / size)))
     }
 
@@ -436,7 +447,7 @@ impl Rows {
         for (j, d) in delta.iter().enumerate() {
             wanted[j] = p[row + j] + d;
         }
-        let size = wanted[0].hypot(wanted[1]);
+        let size = small::length(wanted[0], wanted[1]);
         if size <= limit {
             return false;
         }
@@ -470,7 +481,7 @@ impl Rows {
             sum[row + j] = p[j];
         }
         self.apply(i, &delta[..n], bodies);
-        delta[0].hypot(delta[1]) * self.stiffness(i)
+        small::length(delta[0], delta[1]) * self.stiffness(i)
     }
 
     /// Energy that the impulses of block `i` took at an instant: −p · ½ J (v⁻ + v⁺), J.
@@ -499,7 +510,7 @@ impl Rows {
             let i = self.model_size.blocks + k;
             let row = self.blocks[i].first_row;
             let limit = self.disk_limit(i, false);
-            let size = self.impulse[row].hypot(self.impulse[row + 1]);
+            let size = small::length(self.impulse[row], self.impulse[row + 1]);
             let sticks = limit > 0.0 && size < limit * (1.0 - 1e-9) && !self.inactive[i];
             let mut slid = Vec3::zeros();
             if sticks {

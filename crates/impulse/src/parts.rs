@@ -111,6 +111,9 @@ impl Parts<'_> {
         self.joint_impulses.fill(Wrench::zero());
         self.contacts.begin_step();
         scratch.stops.forget_hits(f64::NEG_INFINITY);
+        if let Some(tree) = &mut scratch.tree {
+            tree.forget_sides();
+        }
         while done < WHOLE {
             let size = WHOLE >> level;
             let part = h * (f64::from(size) / f64::from(WHOLE));

@@ -92,6 +92,8 @@ pub struct Rows {
     pub(crate) contacts: Vec<Contact>,
     /// Whether all contacts are taken as lasting ones, also those with room.
     pub(crate) at_once: bool,
+    /// Contacts that are left more slowly than this last, m/s; written by the adaptive step.
+    pub(crate) slow_leaving: f64,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
     /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
@@ -228,6 +230,7 @@ impl Rows {
             velocity_error: vec![0.0; n_blocks],
             contacts: Vec::new(),
             at_once: false,
+            slow_leaving: 0.0,
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,
@@ -399,10 +402,23 @@ impl Rows {
     }
 
     /// J v + C_t of block `i`. (n_rows)
+    #[inline]
     pub fn error_rate(&self, i: usize, twists: &[Twist], e: &mut [f64]) {
         let block = &self.blocks[i];
         let width = 6 * block.n_bodies;
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+        if let &[a, b] = list {
+            // Nearly all blocks.
+            let v = both(&twists[a], &twists[b]);
+            let n = block.n_rows;
+            let jac = &self.jac[block.jac..block.jac + 12 * n];
+            let c_t = &self.c_t[block.first_row..block.first_row + n];
+            for ((row, e), c_t) in jac.chunks_exact(12).zip(e).zip(c_t) {
+                let part = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1] + row[k + 2] * v[k + 2];
+                *e = (((c_t + part(0)) + part(3)) + part(6)) + part(9);
+            }
+            return;
+        }
         for row in 0..block.n_rows {
             let mut sum = self.c_t[block.first_row + row];
             for (slot, &body) in list.iter().enumerate() {
@@ -453,6 +469,22 @@ impl Rows {
         let block = &self.blocks[i];
         let width = 6 * block.n_bodies;
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+        if let &[a, b] = list {
+            let mut delta = [0.0; 12];
+            let response = &self.response[block.jac..block.jac + 12 * p.len()];
+            for (row, p) in response.chunks_exact(12).zip(p) {
+                for k in 0..12 {
+                    delta[k] += row[k] * p;
+                }
+            }
+            for (body, d) in [(a, &delta[..6]), (b, &delta[6..])] {
+                let twist = &mut bodies.twists[body];
+                twist.s_dot += Vec3::new(d[0], d[1], d[2]);
+                twist.omega += Vec3::new(d[3], d[4], d[5]);
+                bodies.touch(body);
+            }
+            return;
+        }
         for (slot, &body) in list.iter().enumerate() {
             let mut delta = [0.0; 6];
             for (row, p) in p.iter().enumerate() {
@@ -500,6 +532,13 @@ impl Rows {
         }
         cut
     }
+}
+
+/// The velocities of two bodies as a block's rows take them.
+#[inline]
+fn both(a: &Twist, b: &Twist) -> [f64; 12] {
+    let ([a, c], [b, d]) = ([&a.s_dot, &a.omega], [&b.s_dot, &b.omega]);
+    [a.x, a.y, a.z, c.x, c.y, c.z, b.x, b.y, b.z, d.x, d.y, d.z]
 }
 
 /// What a look-ahead needs to know.

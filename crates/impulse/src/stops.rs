@@ -188,6 +188,9 @@ impl Parts<'_> {
     ) -> Result<(), StepError> {
         let mut left = part;
         let mut events = 0;
+        // What would not bounce need not fly either: a foot that an impact elsewhere lifts so slowly lasts.
+        let slow = SLOWEST_BOUNCE * self.model.gravity.norm() * self.h.abs();
+        scratch.rows.slow_leaving = slow;
         scratch.stops.hits.clear();
         scratch.stops.rocks = false;
         loop {
@@ -439,7 +442,7 @@ impl Parts<'_> {
             let width = late - early;
             let passed = scratch.stops.watches.iter().filter(|w| w.open && w.passed(w.hi));
             let mut guess = passed.map(|w| rise(w.lo, w.hi, width)).fold(1.0, f64::min);
-            if round % 4 == 3 || !(guess > 0.0 && guess < 1.0) {
+            if round % 6 == 5 || !(guess > 0.0 && guess < 1.0) {
                 guess = 0.5;
             }
             let tau = early + guess * width;

@@ -13,7 +13,7 @@ use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 use crate::small;
-use crate::solver::{Iterative, Solver, norm, primal};
+use crate::solver::{Iterative, Solver, norm, primal, tree};
 
 /// Most solves; after that the sweep takes over.
 const MOST_SOLVES: u64 = 100;
@@ -92,6 +92,9 @@ pub(crate) fn settle_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> (u64, bool) {
+    if let Some(solves) = tree::settle_positions(model, method, look, scratch) {
+        return (solves, true);
+    }
     let (mut solves, mut settled) = (0, false);
     if scratch.rows.model_size.rows > 0 {
         (solves, settled) = settle_rows(model, method, look, scratch);
@@ -105,6 +108,9 @@ pub(crate) fn settle_positions(
 
 /// The same for velocities.
 pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    if let Some(solves) = tree::settle_velocities(method, scratch) {
+        return (solves, true);
+    }
     let (mut solves, mut settled) = (0, false);
     if scratch.rows.model_size.rows > 0 {
         (solves, settled) = settle_row_velocities(method, scratch);
@@ -268,7 +274,7 @@ fn undo(scratch: &mut Scratch, velocity: bool) {
 }
 
 /// Looks at C(t+h); leaves −(C − target)/h, and which blocks are out. Returns the worst error over its tolerance.
-fn look_ahead(
+pub(crate) fn look_ahead(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -331,7 +337,7 @@ fn look_ahead(
 }
 
 /// Looks at J v + C_t; leaves −(J v + C_t), and which blocks are out. Returns the worst error over the tolerance.
-fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
+pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
     let Scratch { bodies, rows, .. } = scratch;
     let mut worst = 0.0;
     let mut e = [0.0; small::MAX];

@@ -285,7 +285,7 @@ impl Newton {
                 for a in 0..n {
                     next[a] = p[a] - weight * (e[a] + alpha * e_step[a]);
                 }
-                let size = if n == 2 { next[0].hypot(next[1]) } else { next[0].abs() };
+                let size = if n == 2 { small::length(next[0], next[1]) } else { next[0].abs() };
                 if size <= limit {
                     return Side::Holds;
                 }
@@ -347,11 +347,11 @@ impl Newton {
                     x[a] = p[a] - e[a] / k;
                 }
                 // What holds within its disk, and well enough, holds; where it slips is another matter.
-                let (held, slow) = (p[0].hypot(p[n - 1]), e[0].hypot(e[n - 1]));
+                let (held, slow) = (small::length(p[0], p[n - 1]), small::length(e[0], e[n - 1]));
                 if slow < part * allowed && held <= limit * (1.0 + 1e-9) {
                     return slow / (part * allowed);
                 }
-                let size = x[0].hypot(x[1]);
+                let size = small::length(x[0], x[1]);
                 let (cut, part) =
                     if size > limit { (limit / size, near.slips) } else { (1.0, part) };
                 let far: f64 = (0..n).map(|a| (p[a] - cut * x[a]) * (p[a] - cut * x[a])).sum();
@@ -405,7 +405,7 @@ impl Newton {
                     let weight = WEIGHT / self.stiffness[i];
                     let row = block.first_row;
                     let x = [0, 1].map(|a| self.centre[row + a] - weight * self.e[row + a]);
-                    let size = x[0].hypot(x[1]);
+                    let size = small::length(x[0], x[1]);
                     let (c, s) = (x[0] / size, x[1] / size);
                     let w = weight * self.limit[i] / size;
                     d[0] = w * s * s;
