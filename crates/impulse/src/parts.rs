@@ -23,6 +23,14 @@ const ENERGY_PART: f64 = 0.05;
 /// step is too long for long.
 const ENERGY_PART_HALVED: f64 = 0.0025;
 
+/// The part of the kinetic energy that contacts may make in a step, and in a part of one that has been halved, where that is also more than
+/// [`CONTACT_SHARE`] of what they exchanged: the impulses at both ends then have little in common, as where a contact runs along nearly parallel
+/// edges and its normal turns within a step that is short for all else.
+const CONTACT_PART: [f64; 2] = [1e-6, 1e-7];
+
+/// See [`CONTACT_PART`]. In steps that resolve the motion it is of the order of the step.
+const CONTACT_SHARE: f64 = 0.1;
+
 /// The part of the run's energy scale that a step may make or lose in any case.
 const ENERGY_FLOOR: f64 = 1e-8;
 
@@ -216,6 +224,13 @@ impl Parts<'_> {
             // Velocities across the joints, h/2 times the forces, blur the kinetic energy.
             defect.abs() <= 2.0 * ENERGY_PART * scale + 10.0 * excused
         };
+        // Contacts and friction take energy; what they give is the error of the step.
+        let made = -report.impact_loss.min(0.0) - report.dissipation.min(0.0);
+        let made_by_contacts = level < ENERGY_HALVINGS
+            && made > CONTACT_SHARE * scratch.rows.exchanged
+            && made > CONTACT_PART[usize::from(level > 0)] * (scale + excused);
+        let accepted = accepted && !made_by_contacts;
+        let defect = if made_by_contacts { made } else { defect };
         if !accepted {
             self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);

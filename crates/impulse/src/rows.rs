@@ -91,6 +91,10 @@ pub struct Rows {
     pub(crate) contacts: Vec<Contact>,
     /// Whether all contacts are taken as lasting ones, also those with room.
     pub(crate) at_once: bool,
+    /// Overlaps up to this are within tolerance, m; written with the contacts.
+    pub(crate) overlap_allowed: f64,
+    /// Energy that went through the normals of contacts in the running step, either way, J.
+    pub(crate) exchanged: f64,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
     /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
@@ -199,6 +203,8 @@ impl Rows {
             velocity_error: vec![0.0; n_blocks],
             contacts: Vec::new(),
             at_once: false,
+            overlap_allowed: 0.0,
+            exchanged: 0.0,
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,
@@ -326,6 +332,7 @@ impl Rows {
                     self.target[block.first_row] = held[friction.slot];
                 }
             }
+            self.target_deep(keep, &bodies.poses);
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
@@ -341,6 +348,7 @@ impl Rows {
             }
         }
         self.target_contacts(keep, at.poses);
+        self.target_deep(keep, at.poses);
     }
 
     /// C(t+h) of block `i` where free flight takes its bodies. (n_rows)

@@ -80,8 +80,8 @@ pub(crate) struct Stops {
     compressing: Vec<f64>,
     /// What contacts had given before a part.
     contacts: ContactLog,
-    /// How often touches were hit in a part, and whether one was hit too often.
-    hits: Vec<(TouchKey, u32)>,
+    /// How often touches were hit in a part and when last, s, and whether one was hit too often.
+    hits: Vec<(TouchKey, u32, f64)>,
     rocks: bool,
     /// Blocks that take part in an impact, ascending.
     touched: Vec<usize>,
@@ -113,10 +113,10 @@ impl Watch {
         }
     }
 
-    /// Whether the bounce that ends at time `t` is too short or too flat to go on: below the tolerance there is nothing to
+    /// Whether the bounce that ends at time `t`, begun at `hit`, is too short or too flat to go on: below the tolerance there is nothing to
     /// see of it. Bounces that become ever shorter have an end.
-    fn bounced_lately(&self, t: f64, h: f64) -> bool {
-        let flight = t - self.hit;
+    fn bounced_lately(&self, hit: f64, t: f64, h: f64) -> bool {
+        let flight = t - hit;
         flight < SHORTEST_BOUNCE * h || self.now.1 * flight < FLATTEST_BOUNCE * self.tolerance
     }
 }
@@ -190,6 +190,7 @@ impl Parts<'_> {
         let mut events = 0;
         scratch.stops.hits.clear();
         scratch.stops.rocks = false;
+        scratch.forget_unseen();
         loop {
             self.watch_contacts(state, scratch, left, false);
             let elastic = events < MAX_EVENTS || scratch.touching.is_none();
@@ -247,7 +248,7 @@ impl Parts<'_> {
             let (Some(block), Some(_)) = (watch.block, &watch.touch) else { continue };
             watch.now = watch.lo;
             let row = rows.blocks[block].first_row;
-            let p = self.restitution(watch, rows, state.t) * rows.solution[row];
+            let p = self.restitution(watch, &stops.hits, rows, state.t) * rows.solution[row];
             if p != 0.0 && watch.lo.0 < -watch.tolerance {
                 rows.apply(block, &[p], bodies);
                 rows.velocity_impulse[row] = p;
@@ -317,12 +318,23 @@ impl Parts<'_> {
             self.accept(&report, state, scratch, part, level)?;
             return Ok(false);
         }
-        if !passed && !self.watch_unseen(scratch, left) {
-            self.accept(&report, state, scratch, left, level)?;
-            return Ok(true);
+        if !passed {
+            if scratch.list_unseen(self.method) {
+                // Once more from where it began, with what had not been listed.
+                state.clone_from(&scratch.saved);
+                return Ok(false);
+            }
+            if !self.watch_unseen(scratch, left) {
+                self.accept(&report, state, scratch, left, level)?;
+                return Ok(true);
+            }
         }
         state.clone_from(&scratch.saved);
         let (report, part) = self.find_arrival(state, scratch, late, level)?;
+        if scratch.list_unseen(self.method) {
+            state.clone_from(&scratch.saved);
+            return Ok(false);
+        }
         self.accept(&report, state, scratch, part, level)?;
         Ok(false)
     }
@@ -389,10 +401,10 @@ impl Parts<'_> {
     /// After a step of length `h` in which nothing watched was passed: watches what has gone into something else all the same, if it
     /// was clearly open when the step began; true if there is something.
     fn watch_unseen(&self, scratch: &mut Scratch, h: f64) -> bool {
-        let tolerance = scratch.find_unseen(self.method);
         let Scratch { stops, bodies, rows, touching: Some(touching), .. } = scratch else {
             return false;
         };
+        let tolerance = self.method.tolerance.max(2.0 * bodies.position_floor());
         let mut found = false;
         for touch in &touching.unseen {
             let [a, b] = touch.bodies;
@@ -526,7 +538,8 @@ impl Parts<'_> {
             for watch in &stops.watches {
                 let Some(block) = watch.block else { continue };
                 let row = rows.blocks[block].first_row;
-                let p = self.restitution(watch, rows, state.t) * rows.velocity_impulse[row];
+                let p = self.restitution(watch, &stops.hits, rows, state.t)
+                    * rows.velocity_impulse[row];
                 if p != 0.0 && elastic {
                     rows.apply(block, &[p], bodies);
                     rows.velocity_impulse[row] += p;
@@ -559,17 +572,27 @@ impl Parts<'_> {
     }
 
     /// The part ε of its impulse that something gives back.
-    fn restitution(&self, watch: &Watch, rows: &Rows, t: f64) -> f64 {
+    fn restitution(
+        &self,
+        watch: &Watch,
+        hits: &[(TouchKey, u32, f64)],
+        rows: &Rows,
+        t: f64,
+    ) -> f64 {
         let Some(block) = watch.block else { return 0.0 };
-        if watch.touch.is_some() {
+        if let Some(touch) = &watch.touch {
             let restitution = rows.contact(block).values.restitution;
+            let last = hits.iter().find(|(key, ..)| *key == touch.key);
+            if last.is_some_and(|(_, _, hit)| t > *hit && watch.bounced_lately(*hit, t, self.h)) {
+                return 0.0;
+            }
             // In the coarse mode a bounce within one step cannot be seen.
             let slowest = if self.method.coarse { 1.0 } else { SLOWEST_BOUNCE };
             let slow = slowest * self.model.gravity.norm() * self.h.abs();
             return if restitution * watch.now.1 > slow { restitution } else { 0.0 };
         }
         match &self.model.rows[block].kind {
-            RowKind::Stop(stop) if !watch.bounced_lately(t, self.h) => stop.restitution,
+            RowKind::Stop(stop) if !watch.bounced_lately(watch.hit, t, self.h) => stop.restitution,
             _ => 0.0,
         }
     }
@@ -608,11 +631,12 @@ impl Parts<'_> {
             }
             watch.hit = state.t;
             if let (Some(touch), true) = (&watch.touch, watch.now.1 > slow) {
-                let at = hits.iter().position(|(key, _)| *key == touch.key).unwrap_or(hits.len());
+                let at = hits.iter().position(|(key, ..)| *key == touch.key).unwrap_or(hits.len());
                 if at == hits.len() {
-                    hits.push((touch.key, 0));
+                    hits.push((touch.key, 0, state.t));
                 }
                 hits[at].1 += 1;
+                hits[at].2 = state.t;
                 let elastic = rows.contact(block).values.restitution > 0.0;
                 *rocks |= hits[at].1 >= MOST_HITS[usize::from(elastic)];
             }

@@ -27,6 +27,8 @@ pub(crate) struct Touching {
     pub from: Vec<Pose>,
     /// What has gone into something else within the step.
     pub unseen: Vec<Touch>,
+    /// What no list had, found inside something else: it is listed until the running part ends.
+    extra: Vec<Touch>,
 }
 
 impl Touching {
@@ -42,6 +44,7 @@ impl Touching {
             active,
             from,
             unseen: Vec::new(),
+            extra: Vec::new(),
         })
     }
 }
@@ -143,17 +146,33 @@ impl Scratch {
         (part > 0.0 && part < 1.0).then_some(part)
     }
 
-    /// After a step from `saved`: what has gone into something else on the way, in [`Touching::unseen`], whether it was
-    /// watched or not. Velocities change within a step, so that features may meet that would not have met with those of its start.
-    pub(crate) fn find_unseen(&mut self, method: &Method) -> f64 {
+    /// After a step from `saved`: what has gone into something else on the way, in [`Touching::unseen`]. Velocities change within a step,
+    /// so that features may meet that would not have met with those of its start. True if there is something that was not listed; from
+    /// now on it is.
+    pub(crate) fn list_unseen(&mut self, method: &Method) -> bool {
         let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
-        let Scratch { bodies, saved, touching: Some(touching), .. } = self else {
-            return tolerance;
-        };
-        let Touching { world, from, unseen, .. } = &mut **touching;
+        let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return false };
+        let Touching { world, from, unseen, near, extra, .. } = &mut **touching;
         saved.write_poses(from);
         world.overlaps_after(from, &bodies.poses, MARGIN * tolerance, unseen);
-        tolerance
+        let mut found = false;
+        for touch in unseen.iter() {
+            // Both lists are in the order of their keys.
+            if near.binary_search_by_key(&touch.key, |other| other.key).is_err()
+                && !extra.iter().any(|other| other.key == touch.key)
+            {
+                extra.push(*touch);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Begins a part of a step.
+    pub(crate) fn forget_unseen(&mut self) {
+        if let Some(touching) = &mut self.touching {
+            touching.extra.clear();
+        }
     }
 
     /// Finds what touches, or will within `h`, at `state`: the rows get a block for each contact. With `all`, those that do not
@@ -178,8 +197,15 @@ impl Scratch {
             touching.world.set_joints(model, &state.active);
         }
         let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
-        let Touching { world, near, contacts, .. } = &mut **touching;
+        let Touching { world, near, contacts, extra, .. } = &mut **touching;
         world.touches(&bodies.poses, &bodies.twists, h, MARGIN * tolerance, near);
+        world.drop_false(&bodies.poses, MARGIN * tolerance, near);
+        for touch in extra.iter() {
+            if let Err(at) = near.binary_search_by_key(&touch.key, |other| other.key) {
+                near.insert(at, *touch);
+            }
+        }
+        rows.overlap_allowed = tolerance;
         contacts.clear();
         for touch in near.iter() {
             let gap = touch.gap(&bodies.poses[touch.bodies[0]], &bodies.poses[touch.bodies[1]]);

@@ -198,7 +198,7 @@ impl Swept for PositionSweep<'_> {
             let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
             let mut missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
             if one_sided && c[0] > target && p != 0.0 {
-                missing = c[0]; // gaps count from 0, not from the target
+                missing = c[0] - Bound::counts_from(target, tolerance); // not from the target
             }
             if sweep.wants(i, missing, allowed) {
                 let mut over = c[0] - target;

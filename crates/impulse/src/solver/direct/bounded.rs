@@ -323,7 +323,8 @@ fn look_ahead(
             rows.gap[i] = c[0].max(0.0);
         }
         if !rows.out[i] {
-            let error = if one_sided && over > 0.0 { c[0] } else { over.abs() };
+            let from = Bound::counts_from(target, tolerance);
+            let error = if one_sided && over > 0.0 { c[0] - from } else { over.abs() };
             worst = larger(worst, error / allowed);
         }
     }

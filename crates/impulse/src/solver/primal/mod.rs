@@ -5,6 +5,7 @@
 //! points touch.
 
 mod cholesky;
+mod cone;
 mod newton;
 mod pattern;
 
@@ -66,15 +67,10 @@ pub(crate) fn settle_positions(
                 Bound::Rope | Bound::Stop | Bound::Contact => c[0].max(0.0),
                 Bound::Friction | Bound::Disk => 0.0,
             };
-            let allowed = newton.allowed[i] * look.h.abs();
+            let tolerance = rows.blocks[i].tolerance.unwrap_or(method.tolerance).max(floor);
             for k in 0..n {
                 // What rests at a stop keeps half of what is allowed away from it.
-                let target = match bound {
-                    Bound::Rope | Bound::Stop | Bound::Contact => {
-                        rows.target[row + k].clamp(0.0, 0.5 * allowed)
-                    }
-                    _ => rows.target[row + k],
-                };
+                let target = bound.target(rows.target[row + k], tolerance).0;
                 newton.e[row + k] = (c[k] - target) * rate;
             }
         };
@@ -160,9 +156,39 @@ impl Primal {
         (solves, closed)
     }
 
+    /// An island by one way, or by the other where that fails; see [`Newton::settle`].
+    fn settle_island(
+        &mut self,
+        island: &Island,
+        rows: &mut Rows,
+        bodies: &mut Bodies,
+        velocity: bool,
+        (slow, rate): (f64, f64),
+        see: &mut impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
+    ) -> (u64, bool) {
+        self.newton.cones = false;
+        let (solves, settled) =
+            self.settle_by_looks(island, rows, bodies, velocity, (slow, rate), see);
+        let slides = |i: &usize| rows.slides(*i) && !rows.inactive[*i];
+        let blocks = &self.pattern.blocks[island.blocks.0..island.blocks.1];
+        if settled || !blocks.iter().any(slides) {
+            return (solves, settled);
+        }
+        for &i in blocks {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            self.newton.p[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
+            give(rows, bodies, i, &self.newton.p, velocity);
+        }
+        self.newton.cones = true;
+        let (own, settled) =
+            self.settle_by_looks(island, rows, bodies, velocity, (slow, rate), see);
+        self.newton.cones = false;
+        (solves + own, settled)
+    }
+
     /// Each look at the rates gives a linear problem, which is solved to the end before the next look. What moves is solved for unless it is
     /// within a small part of the tolerance; what rests only when it is out of tolerance.
-    fn settle_island(
+    fn settle_by_looks(
         &mut self,
         island: &Island,
         rows: &mut Rows,
@@ -203,10 +229,10 @@ impl Primal {
             }
             before = deep;
             newton.begin(pattern, rows, island);
-            let (own, settled) =
+            let (own, off) =
                 newton.settle(pattern, rows, island, Near { held: 0.5 * DEEP, ..near });
             solves += own;
-            if !settled {
+            if off >= 1.0 {
                 // What was within tolerance before stays as it was.
                 return (solves, worst < 1.0);
             }

@@ -1,11 +1,13 @@
 //! The linear problem: rates e + Ĵ Δu, impulses within their bounds.
 
 use super::cholesky::{Cholesky, Six};
+use super::cone::{Place, nearest};
 use super::pattern::{Island, Pattern};
 use crate::bounds::{Bound, SLIP_PART};
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 use crate::small;
+use crate::solver::Anderson;
 
 /// Weight of the rows, as a multiple of 1/K of each alone. A larger one needs fewer rounds but takes more digits: what is left of a
 /// direction in which all rows together move the bodies by σ ≤ 1 (K scaled) is 1/(1 + r σ) a round, and rounding of rates
@@ -14,6 +16,12 @@ const WEIGHT: f64 = 1e4;
 
 /// Most solves of one linear problem.
 const MOST_SOLVES: u64 = 100;
+
+/// The same two for cones.
+const MOST_CONE_SOLVES: (u64, u64) = (400, 100);
+
+/// Rounds that are so much worse than the best one forget what they know of the trend.
+const LOST: f64 = 10.0;
 
 /// Solves after which an island that has not come nearer for so long is given up.
 const PATIENCE: u64 = 15;
@@ -73,8 +81,17 @@ pub(super) struct Newton {
     /// (n blocks)
     side: Vec<Side>,
     side_before: Vec<Side>,
+    sides_of_round: Vec<Side>,
     /// Largest friction impulse. (n blocks)
     limit: Vec<f64>,
+    /// Whether normals and friction of contacts are taken together, as cones; see [`settle`](Newton::settle).
+    pub cones: bool,
+    /// The friction block of each normal block that is taken as a cone. (n blocks)
+    cone: Vec<Option<usize>>,
+    /// What is taken off the normal rate of a cone: μ |e_t| of the round before. (n blocks)
+    shift: Vec<f64>,
+    wanted: Vec<f64>,
+    trend: Option<Anderson>,
     /// Ĵᵀ p and steps of it. (n columns)
     u: Vec<Six>,
     step: Vec<Six>,
@@ -91,9 +108,12 @@ impl Newton {
         for numbers in [p, next, centre, best, e, e_step] {
             numbers.resize(n_rows, 0.0);
         }
-        for numbers in [&mut self.allowed, &mut self.stiffness, &mut self.limit] {
+        let Newton { allowed, stiffness, limit, shift, wanted, .. } = self;
+        for numbers in [allowed, stiffness, limit, shift, wanted] {
             numbers.resize(n_blocks, 0.0);
         }
+        self.trend = None;
+        self.cone.resize(n_blocks, None);
         self.side.resize(n_blocks, Side::Given);
         self.side_before.resize(n_blocks, Side::Given);
         self.u.resize(pattern.body.len(), [0.0; 6]);
@@ -148,7 +168,8 @@ impl Newton {
         }
     }
 
-    /// Finds impulses p whose rates e fit them, as `near` as asked. Returns the number of solves and whether it did, or came near enough.
+    /// Finds impulses p whose rates e fit them, as `near` as asked. Returns the number of solves and 0, or how far from near enough
+    /// the best impulses found are, which it leaves.
     ///
     /// A proximal point method: with weights D = r/K, the impulses P(p − D e), P the projection on the bounds, are what the rows
     /// have where the velocities u solve
@@ -158,22 +179,29 @@ impl Newton {
     /// ```
     /// the minimum of a convex function of u, which Newton's method finds; then they become p. What it ends at does not depend on r, and
     /// rows that say the same need no decision between them. \[Rockafellar 1976\]; \[Qi, Sun 1993\].
+    ///
+    /// The limits of friction follow the normal impulses from round to round, which finds no end where the two depend on each other too much.
+    /// With `cones` the impulses of a contact are projected together, on |p_t| ≤ μ |p_n|, with s = μ |e_t| of the round before taken off the
+    /// normal rate, since a cone would else open the gap by that: \[De Saxcé, Feng 1998\], \[Acary, Cadoux 2013\]. Whatever s ≥ 0 is, the
+    /// problem is convex, and its impulses take energy: p·e = −s |p_n|.
     pub(super) fn settle(
         &mut self,
         pattern: &Pattern,
         rows: &Rows,
         island: &Island,
         near: Near,
-    ) -> (u64, bool) {
-        let mut solves = 0;
+    ) -> (u64, f64) {
+        let (most, patience) = if self.cones { MOST_CONE_SOLVES } else { (MOST_SOLVES, PATIENCE) };
+        let (mut solves, mut rounds) = (0, 0);
+        self.find_cones(pattern, rows, island);
         let (mut fresh, mut first_left) = (true, 0.0);
         let (mut best, mut best_at, mut best_enough) = (f64::INFINITY, 0, f64::INFINITY);
         let mut factored = false;
-        while solves < MOST_SOLVES {
+        while solves < most {
             if fresh {
                 let worst = self.worst(pattern, rows, island, near);
                 if worst < 1.0 {
-                    return (solves, true);
+                    return (solves, 0.0);
                 }
                 let enough = self.worst(pattern, rows, island, Near::ENOUGH);
                 if enough < best_enough {
@@ -183,13 +211,20 @@ impl Newton {
                         self.best[row..row + n].copy_from_slice(&self.p[row..row + n]);
                     }
                 }
-                let held = self.worst_held(pattern, rows, island, near) < 1.0;
+                let held = !self.cones && self.worst_held(pattern, rows, island, near) < 1.0;
                 self.set_centres(pattern, rows, island, held && solves > 0);
+                // What changes sides follows no trend.
+                let lost = self.sides_of_round != self.side || enough > LOST * best_enough;
+                self.set_shifts(pattern, rows, island, rounds == 0 || lost);
+                self.sides_of_round.clone_from(&self.side);
+                rounds += 1;
                 self.respond(pattern, rows, island);
                 if worst < 0.5 * best {
                     (best, best_at) = (worst, solves);
                 }
-                if !worst.is_finite() || solves > best_at + PATIENCE {
+                if !worst.is_finite()
+                    || solves > best_at + (if best_enough < 1.0 { PATIENCE } else { patience })
+                {
                     break;
                 }
                 first_left = 0.0;
@@ -221,7 +256,7 @@ impl Newton {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
             self.p[row..row + n].copy_from_slice(&self.best[row..row + n]);
         }
-        (solves, best_enough < 1.0)
+        (solves, best_enough)
     }
 
     /// Begins a round: limits of friction by the normal impulses there are, and centres. While Newton goes on they stay: with them the
@@ -239,6 +274,91 @@ impl Newton {
         self.set_limits(pattern, rows, island);
     }
 
+    /// Which contacts are cones: those whose normal and friction both take part. (Where normals are given, friction has its disk.)
+    fn find_cones(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let slide = i + 1;
+            let pair = self.cones
+                && rows.blocks[i].bound == Bound::Contact
+                && rows.slides(slide)
+                && !rows.inactive[i]
+                && !rows.inactive[slide]
+                && self.stiffness[i] > 0.0
+                && self.stiffness[slide] > 0.0;
+            self.cone[i] = pair.then_some(slide);
+            if rows.blocks[i].bound == Bound::Disk {
+                self.cone[i] = (i > 0 && self.cone[i - 1] == Some(i)).then_some(i);
+            }
+        }
+    }
+
+    /// The normal of block `i` with its friction, if that is a cone: √ of the weights and the slope of the scaled cone.
+    #[inline]
+    fn cone_of(&self, rows: &Rows, i: usize) -> Option<(f64, f64, f64)> {
+        let slide = self.cone[i].filter(|&slide| slide != i)?;
+        let (n, t) = ((WEIGHT / self.stiffness[i]).sqrt(), (WEIGHT / self.stiffness[slide]).sqrt());
+        Some((n, t, rows.disk_ratio(slide).1 * n / t))
+    }
+
+    /// Whether block `i` is the friction of a cone, which goes with its normal.
+    #[inline]
+    fn goes_with_normal(&self, i: usize) -> bool {
+        self.cone[i] == Some(i)
+    }
+
+    /// Takes μ |e_t| off the normal rates of cones, accelerated over the rounds ([`Anderson`]); `lost` forgets the earlier ones.
+    fn set_shifts(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, lost: bool) {
+        if !self.cones {
+            return;
+        }
+        self.wanted.copy_from_slice(&self.shift);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
+            let row = rows.blocks[slide].first_row;
+            self.wanted[i] = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+        }
+        let n = self.shift.len();
+        let trend = self.trend.get_or_insert_with(|| Anderson::new(n));
+        if lost {
+            trend.reset();
+            self.shift.copy_from_slice(&self.wanted);
+            return;
+        }
+        trend.before(&self.shift);
+        let delta = trend.after(&self.wanted);
+        for k in 0..n {
+            self.shift[k] = (self.wanted[k] + delta[k]).max(0.0);
+        }
+    }
+
+    /// A cone's impulses: the nearest point of the cone to p − D (e + α ė) in the metric of the weights D, its place and D^½ P′ D^½.
+    #[inline]
+    fn pressed_cone(
+        &self,
+        rows: &Rows,
+        i: usize,
+        alpha: f64,
+        (n, t, m): (f64, f64, f64),
+    ) -> ([f64; 3], Place, [f64; 9]) {
+        let row = rows.blocks[i].first_row;
+        let e = |k: usize| self.e[row + k] + alpha * self.e_step[row + k];
+        // The impulse of the normal is negative where it pushes.
+        let y = [
+            -self.centre[row] / n + n * (e(0) - self.shift[i]),
+            self.centre[row + 1] / t - t * e(1),
+            self.centre[row + 2] / t - t * e(2),
+        ];
+        let (z, place, d) = nearest(y, m);
+        let scale = [-n, t, t];
+        let mut weighted = d;
+        for a in 0..3 {
+            for b in 0..3 {
+                weighted[3 * a + b] *= scale[a] * scale[b];
+            }
+        }
+        ([-n * z[0], t * z[1], t * z[2]], place, weighted)
+    }
+
     fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             if rows.blocks[i].bound == Bound::Disk {
@@ -252,6 +372,20 @@ impl Newton {
     fn respond(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            if self.goes_with_normal(i) {
+                continue;
+            }
+            if let Some(cone) = self.cone_of(rows, i) {
+                let (next, place, _) = self.pressed_cone(rows, i, 0.0, cone);
+                self.next[row..row + 3].copy_from_slice(&next);
+                self.side[i] = match place {
+                    Place::Inside => Side::Holds,
+                    Place::Below => Side::Given,
+                    Place::Edge => Side::Slips,
+                };
+                self.side[i + 1] = self.side[i];
+                continue;
+            }
             let mut next = [0.0; small::MAX];
             self.side[i] = self.pressed(rows, i, 0.0, &mut next);
             self.next[row..row + n].copy_from_slice(&next[..n]);
@@ -386,10 +520,20 @@ impl Newton {
         self.factor.reset(pattern, island);
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let block = &rows.blocks[i];
-            let (n, width) = (block.n_rows, 6 * block.n_bodies);
+            let (mut n, width) = (block.n_rows, 6 * block.n_bodies);
+            if self.goes_with_normal(i) {
+                continue;
+            }
             let mut d = [0.0; small::MAX * small::MAX];
             match self.side[i] {
                 Side::Given => continue,
+                // The rows of friction follow that of the normal.
+                _ if self.cone_of(rows, i).is_some() => {
+                    if let Some(cone) = self.cone_of(rows, i) {
+                        n = 3;
+                        d[..9].copy_from_slice(&self.pressed_cone(rows, i, 0.0, cone).2);
+                    }
+                }
                 Side::Holds if block.bound == Bound::None => {
                     for (d, k) in d.iter_mut().zip(&self.k_inv[block.k..block.k + n * n]) {
                         *d = WEIGHT * k;
@@ -484,11 +628,16 @@ impl Newton {
             let mut sum = ud + alpha * dd;
             let mut next = [0.0; small::MAX];
             for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
-                if rows.inactive[i] {
+                if rows.inactive[i] || self.goes_with_normal(i) {
                     continue;
                 }
-                self.pressed(rows, i, alpha, &mut next);
-                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                let (row, mut n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                if let Some(cone) = self.cone_of(rows, i) {
+                    next[..3].copy_from_slice(&self.pressed_cone(rows, i, alpha, cone).0);
+                    n = 3;
+                } else {
+                    self.pressed(rows, i, alpha, &mut next);
+                }
                 for a in 0..n {
                     sum -= next[a] * self.e_step[row + a];
                 }
