@@ -192,7 +192,11 @@ impl World {
             }
             out.truncate(kept);
             if let (true, Some(known)) = (kept == first, known) {
-                out.push(self.witness(pair, &known, [a, b]));
+                // The direction found may not be that of the least overlap.
+                let known = self.refined(pair, [a, b], known);
+                if known.distance < -tolerance {
+                    out.push(self.witness(pair, &known, [a, b]));
+                }
             }
         }
         self.near = near;

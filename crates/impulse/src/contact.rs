@@ -22,8 +22,11 @@ use crate::rows::{Block, Rows};
 use crate::scratch::Bodies;
 use crate::small;
 
-/// The part of an overlap beyond the tolerance that a whole step takes away, at least the tolerance.
-const PUSH_OUT: f64 = 0.02;
+/// The part of an overlap beyond the tolerance that goes in a second, at least the tolerance in a step.
+const PUSH_OUT: f64 = 10.0;
+
+/// The part of it that goes in a step at most.
+const PUSH_PART: f64 = 0.02;
 
 /// What a block of a contact is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,6 +286,7 @@ impl Rows {
     /// Notes which points touch, when a step begins at the poses of the rows.
     pub(crate) fn begin_contacts(&mut self, poses: &[Pose]) {
         self.exchanged = 0.0;
+        self.loose = 0.0;
         for contact in &mut self.contacts {
             let point = contact.point();
             for (arm, body) in contact.arms.iter_mut().zip(contact.touch.bodies) {
@@ -352,13 +356,14 @@ impl Rows {
         }
     }
 
-    /// Targets within deep overlaps, which go slowly: [`PUSH_OUT`] of the depth in a whole step. Taking all of it away in one step would make
-    /// speeds depth/h out of it, and energy.
+    /// Targets within deep overlaps, which go slowly: [`PUSH_OUT`] of the depth in a second, [`PUSH_PART`] of it at most in a whole step.
+    /// Taking all of it away in one step would make speeds depth/h out of it, and energy.
     pub(crate) fn target_deep(&mut self, keep: f64, poses: &[Pose]) {
         for contact in &self.contacts {
             let deep = -contact.gap(poses);
             if deep > 2.0 * self.overlap_allowed {
-                let push = self.overlap_allowed.max(PUSH_OUT * deep);
+                let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
+                let push = self.overlap_allowed.max(part * deep);
                 self.target[self.blocks[contact.first_block].first_row] =
                     deep - (1.0 - keep) * push;
             }

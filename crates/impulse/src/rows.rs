@@ -93,8 +93,12 @@ pub struct Rows {
     pub(crate) at_once: bool,
     /// Overlaps up to this are within tolerance, m; written with the contacts.
     pub(crate) overlap_allowed: f64,
+    /// The asked step, s; written with the contacts.
+    pub(crate) whole_step: f64,
     /// Energy that went through the normals of contacts in the running step, either way, J.
     pub(crate) exchanged: f64,
+    /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
+    pub(crate) loose: f64,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
     /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
@@ -204,6 +208,8 @@ impl Rows {
             contacts: Vec::new(),
             at_once: false,
             overlap_allowed: 0.0,
+            whole_step: 0.0,
+            loose: 0.0,
             exchanged: 0.0,
             roles: Vec::new(),
             stiffest: Vec::new(),

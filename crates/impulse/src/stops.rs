@@ -41,9 +41,12 @@ const SLOWEST_BOUNCE: f64 = 0.05;
 const MAX_EVENTS: u32 = 200;
 
 /// Bodies that rock from one contact to another hit ever faster and ever softer. A touch without restitution that is hit so often in
-/// a part of a step, or one with restitution so often, ends that, where all that may touch is a plane: the rest of the part is made in
-/// one go, too.
-const MOST_HITS: [u32; 2] = [3, 20];
+/// a part of a step, or one with restitution so often, ends that: the rest of the part is made in one go, too. The first two where all that may
+/// touch is a plane, which has no end.
+const MOST_HITS: [[u32; 2]; 2] = [[3, 20], [6, 40]];
+
+/// Impacts that are slower than what gravity gives in the asked step are soft. After so many in a part, the rest of it is made in one go, too.
+const MOST_SOFT: u32 = 4;
 
 /// An end stop, or two bodies that may touch, while a step goes on.
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +83,11 @@ pub(crate) struct Stops {
     compressing: Vec<f64>,
     /// What contacts had given before a part.
     contacts: ContactLog,
-    /// How often touches were hit in a part and when last, s, and whether one was hit too often.
+    /// How often touches were hit in a part and when last, s, and whether one was hit too often: on planes, anywhere.
     hits: Vec<(TouchKey, u32, f64)>,
-    rocks: bool,
+    rocks: [bool; 2],
+    /// Soft impacts in a part.
+    soft: u32,
     /// Blocks that take part in an impact, ascending.
     touched: Vec<usize>,
 }
@@ -133,7 +138,8 @@ impl Stops {
             compressing: vec![0.0; model.n_rows()],
             contacts: ContactLog::default(),
             hits: Vec::new(),
-            rocks: false,
+            rocks: [false; 2],
+            soft: 0,
             touched: Vec::new(),
         }
     }
@@ -189,7 +195,8 @@ impl Parts<'_> {
         let mut left = part;
         let mut events = 0;
         scratch.stops.hits.clear();
-        scratch.stops.rocks = false;
+        scratch.stops.rocks = [false; 2];
+        scratch.stops.soft = 0;
         scratch.forget_unseen();
         loop {
             self.watch_contacts(state, scratch, left, false);
@@ -199,8 +206,8 @@ impl Parts<'_> {
                 prepare(self.model, state, scratch);
                 scratch.set_modes(self.model, state, self.method);
             }
-            let rocks =
-                scratch.stops.rocks && scratch.touching.as_ref().is_some_and(|t| t.is_plain());
+            let plain = scratch.touching.as_ref().is_some_and(|t| t.is_plain());
+            let rocks = scratch.stops.rocks[usize::from(!plain)];
             let at_once = self.method.coarse || events > 2 * MAX_EVENTS || rocks;
             if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
                 return self.pass_at_once(state, scratch, left, t_end, level);
@@ -232,7 +239,16 @@ impl Parts<'_> {
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;
         }
-        let report = self.make(state, scratch, left, t_end, level)?;
+        let mut report = self.make(state, scratch, left, t_end, level)?;
+        if scratch.list_unseen(self.method) {
+            state.clone_from(&scratch.saved);
+            self.watch_contacts(state, scratch, left, true);
+            self.see(state, scratch);
+            for watch in &mut scratch.stops.watches {
+                watch.lo = watch.now;
+            }
+            report = self.make(state, scratch, left, t_end, level)?;
+        }
         self.accept(&report, state, scratch, left, level)?;
         let energy_compressed = self.model.kinetic_energy(state);
         let Scratch { rows, bodies, stops, .. } = scratch;
@@ -343,6 +359,7 @@ impl Parts<'_> {
     fn watch_contacts(&self, state: &State, scratch: &mut Scratch, h: f64, all: bool) {
         scratch.find_contacts(self.model, self.method, state, h, all);
         let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
+        rows.whole_step = self.h;
         stops.watches.truncate(stops.n_ends);
         let mut contacts = rows.contacts.iter().peekable();
         for touch in &touching.near {
@@ -617,12 +634,14 @@ impl Parts<'_> {
         let Scratch { rows, bodies, stops, .. } = scratch;
         let impulse = &rows.velocity_impulse;
         add_joint_impulses(self.model, bodies, rows, impulse, self.joint_impulses);
+        let loose = rows.loose;
         rows.begin_contacts(&bodies.poses);
         rows.add_contact_impulses(true);
         self.contacts.add(&rows.contacts);
         let impulse = &rows.velocity_impulse;
         let slow = rest_speed(bodies, self.method);
-        let Stops { watches, hits, rocks, .. } = stops;
+        let Stops { watches, hits, rocks, soft, .. } = stops;
+        let mut fastest = 0.0;
         for watch in watches {
             let Some(block) = watch.block else { continue };
             let p = impulse[rows.blocks[block].first_row];
@@ -630,6 +649,7 @@ impl Parts<'_> {
                 continue;
             }
             watch.hit = state.t;
+            fastest = f64::max(fastest, watch.now.1);
             if let (Some(touch), true) = (&watch.touch, watch.now.1 > slow) {
                 let at = hits.iter().position(|(key, ..)| *key == touch.key).unwrap_or(hits.len());
                 if at == hits.len() {
@@ -638,7 +658,9 @@ impl Parts<'_> {
                 hits[at].1 += 1;
                 hits[at].2 = state.t;
                 let elastic = rows.contact(block).values.restitution > 0.0;
-                *rocks |= hits[at].1 >= MOST_HITS[usize::from(elastic)];
+                for (rocks, most) in rocks.iter_mut().zip(MOST_HITS) {
+                    *rocks |= hits[at].1 >= most[usize::from(elastic)];
+                }
             }
             let (before, after) = (watch.now.1, rows.rate(block, bodies));
             let (mut point, mut given) = (None, None);
@@ -668,6 +690,10 @@ impl Parts<'_> {
             let (time, kind) = (state.t, "impact".to_owned());
             self.events.push(Event { time, kind, between, detail, point, impulse: given });
         }
+        *soft += u32::from(fastest < self.model.gravity.norm() * self.h.abs());
+        rocks[1] |= *soft >= MOST_SOFT;
+        scratch.rows.loose = loose;
+        self.tell_loose(scratch, state.t);
     }
 }
 

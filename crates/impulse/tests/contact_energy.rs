@@ -181,8 +181,8 @@ fn momenta(model: &Model, state: &State) -> [Vec3; 2] {
 /// What a run of half a second shows.
 struct Outcome {
     impacts: usize,
-    /// Largest growth of energy that the ledger books for contacts in a step, over the energy at the start.
-    gain: f64,
+    /// The most that contacts and friction have made between any two times, over the energy at the start.
+    made: f64,
     /// Largest kinetic energy over that at the start, less 1.
     growth: f64,
     /// Largest change of momentum and angular momentum over sqrt(2 m E) (1 m for the arm).
@@ -195,16 +195,17 @@ fn play(model: &Model, step: f64) -> Result<Outcome, String> {
     let before = momenta(model, simulation.state());
     let energy = model.kinetic_energy(simulation.state());
     let size = (2.0 * energy * model.bodies.iter().map(|b| b.mass).sum::<f64>()).sqrt();
-    let mut outcome = Outcome { impacts: 0, gain: 0.0, growth: 0.0, momentum: 0.0 };
-    let mut lost = 0.0;
+    let mut outcome = Outcome { impacts: 0, made: 0.0, growth: 0.0, momentum: 0.0 };
+    let mut lost = 0.0_f64;
     while simulation.state().t < 0.5 {
         simulation.step().map_err(|error| error.to_string())?;
         let events = simulation.take_events();
         outcome.impacts += events.iter().filter(|e| e.kind == "impact").count();
         let ledger = simulation.ledger();
-        outcome.gain = outcome.gain.max((lost - ledger.impact_loss) / energy);
+        let taken = (ledger.impact_loss + ledger.dissipation) / energy;
+        lost = lost.max(taken);
+        outcome.made = outcome.made.max(lost - taken);
         outcome.growth = outcome.growth.max(ledger.kinetic / energy - 1.0);
-        lost = ledger.impact_loss;
     }
     let after = momenta(model, simulation.state());
     outcome.momentum = (0..2).map(|k| (after[k] - before[k]).norm() / size).fold(0.0, f64::max);
@@ -222,51 +223,58 @@ fn cases() -> Vec<u64> {
     (first..first + number("CONTACT_CASES").unwrap_or(150)).collect()
 }
 
-/// Energy may grow by the error of the method alone: where it does, it must vanish with the step.
+/// Contacts make no energy, nor does the whole, but by the error of the method where the motion is smooth (a rim that runs round on a face,
+/// edges that slide along each other): where more than a millionth is made, it must vanish with the square of the step.
 #[test]
 fn impacts_make_no_energy_and_keep_momentum() {
     const SMALL: f64 = 1e-6;
+    /// What is left with a hundredth of the step. (The coarsest run may see other impacts; from a tenth to a hundredth it is a hundredth.)
+    const LEFT: f64 = 0.03;
     let list = cases();
     let cases = list.len();
     let (mut hit, mut impacts, mut fine) = (0, 0, 0);
-    let (mut worst_growth, mut worst_momentum) = (0.0_f64, 0.0_f64);
+    let (mut most, mut worst_momentum) = ([0.0_f64; 2], 0.0_f64);
     let mut faults = Vec::new();
     for case in list {
         let (text, free) = collision(&mut Random(2003 + case));
         let model = toml(&text);
-        let outcome = match play(&model, 0.002) {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                faults.push(format!("case {case}: {error}"));
-                continue;
+        let mut seen: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
+        for step in [2e-3, 2e-4, 2e-5] {
+            let outcome = match play(&model, step) {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    faults.push(format!("case {case}, step {step}: {error}"));
+                    break;
+                }
+            };
+            if seen[0].is_empty() {
+                hit += usize::from(outcome.impacts > 0);
+                impacts += outcome.impacts;
             }
-        };
-        hit += usize::from(outcome.impacts > 0);
-        impacts += outcome.impacts;
-        if free {
-            worst_momentum = worst_momentum.max(outcome.momentum);
-            if outcome.momentum > 1e-9 {
-                faults.push(format!("case {case}: momentum changes by {:e}", outcome.momentum));
-            }
-        }
-        let growth = outcome.gain.max(outcome.growth);
-        if growth <= SMALL {
-            worst_growth = worst_growth.max(growth);
-            continue;
-        }
-        fine += 1;
-        match play(&model, 0.0002) {
-            Ok(Outcome { gain, growth: grown, .. }) => {
-                let now = gain.max(grown);
-                if now > SMALL.max(0.2 * growth) {
-                    faults.push(format!("case {case}: energy grows by {growth:e}, and by {now:e} with a tenth of the step"));
+            if free {
+                worst_momentum = worst_momentum.max(outcome.momentum);
+                if outcome.momentum > 1e-9 {
+                    let off = outcome.momentum;
+                    faults.push(format!("case {case}, step {step}: momentum changes by {off:e}"));
                 }
             }
-            Err(error) => faults.push(format!("case {case}, fine: {error}")),
+            seen[0].push(outcome.made);
+            seen[1].push(outcome.growth);
+            if outcome.made <= SMALL && outcome.growth <= SMALL {
+                break;
+            }
+        }
+        fine += usize::from(seen[0].len() == 3);
+        for (k, what) in ["contacts make", "the run makes"].into_iter().enumerate() {
+            let largest = seen[k].iter().copied().fold(0.0, f64::max);
+            most[k] = most[k].max(seen[k].first().copied().unwrap_or(0.0));
+            if seen[k].len() == 3 && seen[k][2] > SMALL.max(LEFT * largest) {
+                faults.push(format!("case {case}: {what} {:?} of the energy", seen[k]));
+            }
         }
     }
     let seen = format!(
-        "{hit} of {cases} hit, {impacts} impacts, {fine} with finer steps; momentum {worst_momentum:e}, growth {worst_growth:e}"
+        "{hit} of {cases} hit, {impacts} impacts, {fine} with a hundredth of the step; momentum {worst_momentum:e}, made at most {most:?}"
     );
     assert!(2 * hit > cases, "{seen}");
     assert!(faults.is_empty(), "{seen}; {} of {cases}:\n{}", faults.len(), faults.join("\n"));

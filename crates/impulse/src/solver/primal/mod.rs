@@ -11,7 +11,7 @@ mod pattern;
 
 use gelenk_model::Model;
 
-use self::newton::{Near, Newton};
+use self::newton::{Found, Near, Newton};
 use self::pattern::{Island, Pattern};
 use crate::bounds::Bound;
 use crate::method::Method;
@@ -25,6 +25,12 @@ const DEEP: f64 = 0.01;
 
 /// Rounding of rates reaches impulses as often as the weights of the rows say; as a part of the largest speed.
 const FLOOR: f64 = 1e5 * f64::EPSILON;
+
+/// Contacts whose friction finds no end may open with this part of the largest speed while they push; the run tells.
+const LOOSEST: f64 = 0.01;
+
+/// Rates of contacts whose friction finds no end may be off by this many tolerances; the run tells.
+const MOST_OFF: f64 = 100.0;
 
 /// Most looks at C(t+h).
 const MOST_LOOKS: u32 = 12;
@@ -200,13 +206,18 @@ impl Primal {
         let Primal { pattern, newton, .. } = self;
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
         let joints = blocks.iter().any(|&i| rows.blocks[i].bound == Bound::None);
+        let speed = pattern.body[island.columns.0..island.columns.1]
+            .iter()
+            .map(|&body| bodies.twists[body].s_dot.amax())
+            .fold(0.0, f64::max);
         let rests = !joints
             && pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
                 let twist =
                     if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
                 twist.s_dot.amax().max(twist.omega.amax()) <= slow
             });
-        let (mut solves, mut before) = (0, f64::INFINITY);
+        let (mut solves, mut before, mut loose, mut enough) = (0, f64::INFINITY, 0.0, 1.0);
+        newton.unfreeze();
         for look in 0..MOST_LOOKS {
             for &i in blocks {
                 if !rows.inactive[i] {
@@ -221,21 +232,34 @@ impl Primal {
             let near =
                 if look == 0 && rests { Near::WITHIN } else { Near { held: DEEP, ..Near::WITHIN } };
             let deep = newton.worst(pattern, rows, island, near);
-            if deep < 1.0 || look > 0 && worst < 1.0 && deep > 0.5 * before {
-                return (solves, true);
+            if deep < 1.0 || look > 0 && worst < 1.01 * enough && deep > 0.5 * before {
+                rows.loose = rows.loose.max(loose);
+                return (solves, loose <= LOOSEST * speed);
             }
             if worst.is_nan() || look > 2 && worst > 100.0 * before.max(1.0) {
                 break;
             }
             before = deep;
             newton.begin(pattern, rows, island);
-            let (own, off) =
+            let Found { solves: own, off, loose: open } =
                 newton.settle(pattern, rows, island, Near { held: 0.5 * DEEP, ..near });
             solves += own;
-            if off >= 1.0 {
+            // Cones are the last resort: rates may be off by more than is allowed, and positions by what half the tolerance leaves.
+            let most = match (newton.cones, velocity) {
+                (false, _) => 1.0,
+                (true, false) => 2.0,
+                (true, true) => MOST_OFF,
+            };
+            if off >= most {
                 // What was within tolerance before stays as it was.
                 return (solves, worst < 1.0);
             }
+            loose = open;
+            if off >= 1.0 {
+                let allowed = blocks.iter().map(|&i| newton.allowed[i]).fold(0.0, f64::max);
+                loose = loose.max(off * allowed);
+            }
+            enough = off.max(1.0);
             for &i in blocks {
                 if !rows.inactive[i] {
                     give(rows, bodies, i, &newton.p, velocity);

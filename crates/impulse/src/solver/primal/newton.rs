@@ -17,6 +17,9 @@ const WEIGHT: f64 = 1e4;
 /// Most solves of one linear problem.
 const MOST_SOLVES: u64 = 100;
 
+/// Most solves of a round: what rounding leaves does not become smaller.
+const MOST_INNER: u64 = 30;
+
 /// The same two for cones.
 const MOST_CONE_SOLVES: (u64, u64) = (400, 100);
 
@@ -55,6 +58,16 @@ enum Side {
     Slips,
 }
 
+/// What a solve found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub solves: u64,
+    /// 0 if impulses and rates fit; else how far from near enough the best ones are, over what is allowed.
+    pub off: f64,
+    /// How fast contacts open while they push, m/s; 0 where they do not.
+    pub loose: f64,
+}
+
 /// Numbers of the problem.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Newton {
@@ -91,6 +104,8 @@ pub(super) struct Newton {
     /// What is taken off the normal rate of a cone: μ |e_t| of the round before. (n blocks)
     shift: Vec<f64>,
     wanted: Vec<f64>,
+    /// Whether they stay as they are.
+    frozen: bool,
     trend: Option<Anderson>,
     /// Ĵᵀ p and steps of it. (n columns)
     u: Vec<Six>,
@@ -184,24 +199,32 @@ impl Newton {
     /// With `cones` the impulses of a contact are projected together, on |p_t| ≤ μ |p_n|, with s = μ |e_t| of the round before taken off the
     /// normal rate, since a cone would else open the gap by that: \[De Saxcé, Feng 1998\], \[Acary, Cadoux 2013\]. Whatever s ≥ 0 is, the
     /// problem is convex, and its impulses take energy: p·e = −s |p_n|.
+    ///
+    /// Where the rounds of s find no end either, s stays as it is, and the convex problem is solved for it: joints are closed, nothing goes
+    /// into anything else, friction is against the motion and within its cone; but contacts open a little while they push, by
+    /// [`Found::loose`] at most.
     pub(super) fn settle(
         &mut self,
         pattern: &Pattern,
         rows: &Rows,
         island: &Island,
         near: Near,
-    ) -> (u64, f64) {
-        let (most, patience) = if self.cones { MOST_CONE_SOLVES } else { (MOST_SOLVES, PATIENCE) };
+    ) -> Found {
+        let (mut most, patience) =
+            if self.cones { MOST_CONE_SOLVES } else { (MOST_SOLVES, PATIENCE) };
         let (mut solves, mut rounds) = (0, 0);
         self.find_cones(pattern, rows, island);
+        self.frozen = false;
         let (mut fresh, mut first_left) = (true, 0.0);
         let (mut best, mut best_at, mut best_enough) = (f64::INFINITY, 0, f64::INFINITY);
-        let mut factored = false;
-        while solves < most {
+        let (mut factored, mut inner) = (false, 0);
+        loop {
             if fresh {
                 let worst = self.worst(pattern, rows, island, near);
                 if worst < 1.0 {
-                    return (solves, 0.0);
+                    let loose =
+                        if self.frozen { self.looseness(pattern, rows, island) } else { 0.0 };
+                    return Found { solves, off: 0.0, loose };
                 }
                 let enough = self.worst(pattern, rows, island, Near::ENOUGH);
                 if enough < best_enough {
@@ -222,12 +245,20 @@ impl Newton {
                 if worst < 0.5 * best {
                     (best, best_at) = (worst, solves);
                 }
-                if !worst.is_finite()
-                    || solves > best_at + (if best_enough < 1.0 { PATIENCE } else { patience })
-                {
+                let patience = if best_enough < 1.0 { PATIENCE } else { patience };
+                if !worst.is_finite() {
                     break;
                 }
+                if solves >= most || solves > best_at + patience {
+                    if !self.cones || self.frozen || best_enough < 1.0 {
+                        break;
+                    }
+                    self.frozen = true;
+                    (best, best_at, best_enough) = (f64::INFINITY, solves, f64::INFINITY);
+                    most = solves + MOST_SOLVES;
+                }
                 first_left = 0.0;
+                inner = 0;
             }
             let slips = self.slips(pattern, island);
             if !factored || slips || self.sides_changed(pattern, island) {
@@ -247,7 +278,10 @@ impl Newton {
             // it is to be small beside e.
             let settled =
                 alpha.total_cmp(&1.0).is_eq() && !slips && !self.sides_changed(pattern, island);
-            fresh = settled || self.residual(pattern, rows, island) <= 0.1 / WEIGHT * first_left;
+            inner += 1;
+            fresh = settled
+                || self.residual(pattern, rows, island) <= 0.1 / WEIGHT * first_left
+                || inner >= MOST_INNER;
             if fresh {
                 self.take(pattern, rows, island);
             }
@@ -256,7 +290,22 @@ impl Newton {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
             self.p[row..row + n].copy_from_slice(&self.best[row..row + n]);
         }
-        (solves, best_enough)
+        let loose = if self.frozen { self.looseness(pattern, rows, island) } else { 0.0 };
+        Found { solves, off: best_enough, loose }
+    }
+
+    /// By how much the shifts of cones are wrong: |s − μ |e_t|| of those that push.
+    fn looseness(&self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
+        let mut most = 0.0;
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
+            let row = rows.blocks[slide].first_row;
+            if self.p[row - 1] != 0.0 {
+                let right = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+                most = f64::max(most, (self.shift[i] - right).abs());
+            }
+        }
+        most
     }
 
     /// Begins a round: limits of friction by the normal impulses there are, and centres. While Newton goes on they stay: with them the
@@ -272,6 +321,11 @@ impl Newton {
             }
         }
         self.set_limits(pattern, rows, island);
+    }
+
+    /// Begins with shifts that may change.
+    pub(super) fn unfreeze(&mut self) {
+        self.frozen = false;
     }
 
     /// Which contacts are cones: those whose normal and friction both take part. (Where normals are given, friction has its disk.)
@@ -308,7 +362,7 @@ impl Newton {
 
     /// Takes μ |e_t| off the normal rates of cones, accelerated over the rounds ([`Anderson`]); `lost` forgets the earlier ones.
     fn set_shifts(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, lost: bool) {
-        if !self.cones {
+        if !self.cones || self.frozen {
             return;
         }
         self.wanted.copy_from_slice(&self.shift);
@@ -470,6 +524,22 @@ impl Newton {
         let (row, n) = (block.first_row, block.n_rows);
         let (p, e) = (&self.p[row..row + n], &self.e[row..row + n]);
         let (k, allowed, part) = (self.stiffness[i], self.allowed[i], near.held);
+        if self.frozen && self.goes_with_normal(i) {
+            return 0.0;
+        }
+        if self.frozen
+            && let Some((n, t, m)) = self.cone_of(rows, i)
+        {
+            // The same of the cone with its shift, with weights 1/K.
+            let (n, t) = (n / WEIGHT.sqrt(), t / WEIGHT.sqrt());
+            let at = |k: usize| (self.p[row + k], self.e[row + k]);
+            let ((p0, e0), (p1, e1), (p2, e2)) = (at(0), at(1), at(2));
+            let now = [-p0 / n, p1 / t, p2 / t];
+            let y = [now[0] + n * (e0 - self.shift[i]), now[1] - t * e1, now[2] - t * e2];
+            let z = nearest(y, m).0;
+            let (normal, across) = ((now[0] - z[0]) / n, (now[1] - z[1]).hypot(now[2] - z[2]) / t);
+            return normal.abs().max(across) / (part * allowed).max(self.floor);
+        }
         match block.bound {
             Bound::None => e.iter().map(|e| e * e).sum::<f64>().sqrt() / (part * allowed),
             _ if k <= 0.0 => 0.0,
