@@ -1,4 +1,4 @@
-"""A chain of rods in MuJoCo: hinges about y in joint coordinates, the loop closed by `connect`. Settings as JSON on the command line."""
+"""A chain of rods in MuJoCo: balls, or hinges about y, in joint coordinates; the loop closed by `connect`. Settings as JSON on the command line."""
 import json
 import math
 import sys
@@ -15,13 +15,14 @@ xml = [
     f'<mujoco><option timestep="{h!r}" integrator="{job["integrator"]}" gravity="0 0 -9.81" iterations="50" tolerance="1e-12"/>'
     '<option><flag contact="disable" energy="disable"/></option><worldbody>'
 ]
+joint = 'type="hinge" axis="0 1 0"' if job.get("planar") else 'type="ball"'
 before, place = 0.0, (points[0][0], 0.0, points[0][1])
 for i, (a, l) in enumerate(zip(angle, length)):
     turn = a - before
     j = l**3 / 12
     xml.append(
         f'<body name="b{i}" pos="{place[0]!r} {place[1]!r} {place[2]!r}" quat="{math.cos(turn / 2)!r} 0 {math.sin(turn / 2)!r} 0">'
-        f'<joint name="j{i}" type="hinge" axis="0 1 0"/>'
+        f'<joint name="j{i}" {joint}/>'
         f'<inertial pos="{l / 2!r} 0 0" mass="{l!r}" diaginertia="{j!r} {j!r} {j!r}"/>'
     )
     before, place = a, (l, 0.0, 0.0)

@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
     Points(PointsArgs),
+    /// Find positions where constraints lose rank; blow them up; move through them
+    Singularities(SingularitiesArgs),
     /// Read a deck of LAGR (1978); print the coefficients of its equations of motion
     Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
@@ -121,6 +123,7 @@ impl Command {
             Command::Compare(_) => "compare",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
+            Command::Singularities(_) => "singularities",
             Command::Lagr(_) => "lagr",
             Command::Tables(_) => "tables",
             Command::Bench(_) => "bench",
@@ -149,7 +152,7 @@ pub(crate) struct ModelArgs {
 /// Settings that replace those of the model's `[run]`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SettingArgs {
-    /// Engine: impulse (robust, any step) or lagrange (derived equations, to twelve digits)
+    /// Engine: impulse (robust, any step), dae (natural coordinates, to twelve digits) or lagrange (derived equations)
     #[arg(long, value_name = "NAME", help_heading = "Method")]
     pub(crate) engine: Option<String>,
     /// Simulated time, s
@@ -182,6 +185,15 @@ pub(crate) struct SettingArgs {
     /// Halve steps in which joints act harder than size and speed of the bodies explain (order 2)
     #[arg(long, help_heading = "Method")]
     pub(crate) gentle: bool,
+    /// Relative tolerance of the local error (dae engine) [default: 1e-12]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of the local error (dae engine) [default: the relative one]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) atol: Option<f64>,
+    /// Integrator of the dae engine: auto, dop853 (explicit) or radau (for stiff models)
+    #[arg(long, value_name = "NAME", value_parser = ["auto", "dop853", "radau"], help_heading = "Method")]
+    pub(crate) integrator: Option<String>,
 }
 
 /// `gelenk run`
@@ -195,6 +207,7 @@ Examples:
   gelenk run pendulum --at 0.5,1,2 --json
   gelenk run pendulum --at 0:2:0.1 --json        every 0.1 s from 0 to 2 s
   gelenk run four-bar --output four-bar.mcap --film four-bar.svg
+  gelenk run four-bar --engine dae --rtol 1e-10  with steps of its own choice, as exact as asked
   gelenk run heavy-top --engine lagrange         by its equations of motion, to twelve digits
 
 Settings that are not given are those of the model's [run].
@@ -355,6 +368,7 @@ Examples:
   gelenk derive my.toml --what motion,energy
   gelenk derive my.toml --substitute l2=l1 --substitute m2=2*m1
   gelenk derive my.toml --linearize start             or q1=0,q2=pi/2
+  gelenk derive my.toml --joint-force shoulder        what it must hold; or all
   gelenk derive my.toml --evaluate point.json --json
 
 Parameters of the model stay symbols. The equations are g q'' + G q' q' = Q, with the metric g, the Christoffel symbols G of the first kind \
@@ -380,6 +394,9 @@ pub(crate) struct DeriveArgs {
     /// Linearize about a place of rest: start, or q1=0,q2=pi/2 (those left out are 0)
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
     pub(crate) linearize: Option<String>,
+    /// Force and torque that this joint carries, as equations; all for every joint of the tree [repeatable]
+    #[arg(long, value_name = "JOINT")]
+    pub(crate) joint_force: Vec<String>,
     /// Only these: metric, christoffel, forces, constraints, motion, energy, integrals, equilibria, linear [default: all]
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     pub(crate) what: Vec<String>,
@@ -405,8 +422,9 @@ Examples:
   gelenk compare my.toml --duration 2 --plot differences.svg
   gelenk compare four-bar --at 0.25,0.5,1 --no-orders --json
 
-The impulse engine knows joints and masses, the lagrange engine knows energies; they share no equation. The impulse engine runs with order 8 and \
-a step that is halved until positions stand; its orders 2 to 8 are then measured against the lagrange engine. \
+The impulse engine steps with impulses, the dae engine integrates natural coordinates, the lagrange engine knows energies alone and shares no equation \
+with them. The impulse engine runs with order 8 and \
+a step that is halved until positions stand; its orders 2 to 8 are then measured against the lagrange or the dae engine. \
 Ends with 1 if positions differ by more than --within. Chaotic models need a short --duration.")]
 pub(crate) struct CompareArgs {
     /// Which model
@@ -415,12 +433,12 @@ pub(crate) struct CompareArgs {
     /// Simulated time, s [default: the model's, at most 1]
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) duration: Option<f64>,
-    /// The engines: impulse,lagrange
+    /// The engines: impulse,dae,lagrange; those that cannot run the model are left out
     #[arg(
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
-        default_value = "impulse,lagrange"
+        default_value = "impulse,dae,lagrange"
     )]
     pub(crate) engines: Vec<String>,
     /// Times to compare at, s: 1,2,5 or FROM:TO:EVERY [default: 20 over the run]
@@ -517,6 +535,39 @@ pub(crate) struct PointsArgs {
     /// Write the model to this file instead of standard output
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// `gelenk singularities`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk singularities lying-eight
+  gelenk singularities degenerate-crank --polar
+  gelenk singularities lying-eight --cross --tolerance 2e-8
+  gelenk singularities cusp --cross --duration 1
+
+The model must be of point masses with distances and polynomial equations; `gelenk points` turns bodies into such. Its constraints are looked \
+at with exact fractions: equations that follow from others, singular positions, the branches that meet there, and for each branch the blow-up with all \
+equations on the way. l_y stands for y/x, r and e_x, e_y for a length and a direction.")]
+pub(crate) struct SingularitiesArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Polar blow-ups, which keep all branches, beside those along curves
+    #[arg(long)]
+    pub(crate) polar: bool,
+    /// Move the model from its start through the singular positions it meets
+    #[arg(long)]
+    pub(crate) cross: bool,
+    /// How long to move it; the model's own duration if left out
+    #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "cross")]
+    pub(crate) duration: Option<f64>,
+    /// Tolerance of the integration
+    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "1e-10", requires = "cross")]
+    pub(crate) tolerance: f64,
+    /// Most operations on coefficients for each question
+    #[arg(long, value_name = "COUNT", default_value_t = 2_000_000)]
+    pub(crate) work: usize,
 }
 
 /// `gelenk lagr`

@@ -129,6 +129,9 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     settings.velocity_correction &= !args.no_velocity_correction;
     settings.contact = args.contact.clone().unwrap_or(settings.contact);
     settings.gentle |= args.gentle;
+    settings.rtol = args.rtol.or(settings.rtol);
+    settings.atol = args.atol.or(settings.atol);
+    settings.integrator = args.integrator.clone().or(settings.integrator);
     settings
 }
 
@@ -137,13 +140,13 @@ pub(crate) fn stepping(
     args: &SettingArgs,
     mut settings: RunSettings,
 ) -> Result<RunSettings, Failure> {
-    if args.engine.as_deref() == Some("lagrange") {
-        return Err(Failure::input(
-            "the lagrange engine chooses its steps itself: there is none to study",
-        )
+    if let Some(engine @ ("lagrange" | "dae")) = args.engine.as_deref() {
+        return Err(Failure::input(format!(
+            "the {engine} engine chooses its steps itself: there is none to study"
+        ))
         .help("`gelenk compare` sets it beside the impulse engine"));
     }
-    if settings.engine == "lagrange" {
+    if matches!(settings.engine.as_str(), "lagrange" | "dae") {
         "impulse".clone_into(&mut settings.engine);
     }
     Ok(settings)

@@ -1,6 +1,6 @@
 //! The summary of a run for people: energy ledger, gaps, speed beside error, events.
 
-use gelenk::model::{Flight, Ledger, Model, RunReport, RunSettings};
+use gelenk::model::{Flight, Ledger, Model, RunReport, RunSettings, Statistics};
 
 use crate::show::{BAD, BOLD, DIM, styled, width};
 use crate::text::{Align, Table, counted, grouped, sig, wrap};
@@ -31,6 +31,8 @@ fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
             sig(gelenk::lagrange::local_tolerance(settings), 2),
             counted(report.steps, "step", "steps"),
         )
+    } else if let Some(statistics) = &report.statistics {
+        dae_method(model, settings, report, statistics)
     } else {
         impulse_method(model, settings, report)
     };
@@ -44,6 +46,31 @@ fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
         out.push_str(&wrap(&chosen, 2, width()));
     }
     out
+}
+
+/// How the dae engine was run.
+fn dae_method(
+    model: &Model,
+    settings: &RunSettings,
+    report: &RunReport,
+    statistics: &Statistics,
+) -> String {
+    let (rtol, atol) = gelenk::dae::tolerances(settings);
+    let stiff = match statistics.stiff_at {
+        Some(t) => format!("; found stiff at t = {} s", sig(t, 6)),
+        None => String::new(),
+    };
+    format!(
+        "{} engine, {}, local errors of {} relative and {} absolute; {} s in {} ({} evaluations, {}){stiff}",
+        report.engine,
+        settings.integrator.as_deref().unwrap_or("auto"),
+        sig(rtol, 2),
+        sig(atol, 2),
+        sig(report.t - model.start.t, 6),
+        counted(report.steps, "step", "steps"),
+        grouped(statistics.evaluations),
+        counted(statistics.projections, "projection", "projections"),
+    )
 }
 
 /// How the impulse engine was run.

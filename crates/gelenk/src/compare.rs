@@ -1,7 +1,7 @@
 //! The engines against each other: the same model, the same times, what differs.
 //!
-//! The impulse engine knows rows and masses, the lagrange engine knows energies; they share no equation. Where both give the same motion,
-//! both are right.
+//! The impulse engine knows rows and masses, the lagrange engine knows energies; they share no equation. The dae engine has the rows of the first and
+//! the integrator of the second. Where all give the same motion, all are right.
 
 use std::ops::ControlFlow;
 use std::time::Instant as Clock;
@@ -27,7 +27,7 @@ const COARSE: f64 = 1e-3;
 pub struct CompareOptions {
     /// Simulated time, s.
     pub duration: f64,
-    /// Engines by name; the first is compared with the second.
+    /// Engines by name; each is compared with each.
     pub engines: Vec<String>,
     /// Times at which states are compared, s, ascending.
     pub times: Vec<f64>,
@@ -40,7 +40,7 @@ pub struct CompareOptions {
 }
 
 impl CompareOptions {
-    /// Both engines over `duration` seconds, at `n` times.
+    /// All engines over `duration` seconds, at `n` times.
     pub fn new(duration: f64, n: u32) -> Self {
         let times = (0..=n).map(|i| duration * f64::from(i) / f64::from(n.max(1))).collect();
         CompareOptions {
@@ -112,7 +112,7 @@ pub struct Comparison {
     pub runs: Vec<EngineRun>,
     /// Engines that cannot run the model, with the reason.
     pub unable: Vec<(String, String)>,
-    /// First run against second, at every time; empty where only one engine runs.
+    /// The two runs that differ most, at every time; empty where only one engine runs.
     pub differences: Vec<Difference>,
     /// The largest of all.
     pub worst: Difference,
@@ -167,9 +167,13 @@ pub fn compare(
     let mut able = Vec::new();
     for engine in &options.engines {
         match engine.as_str() {
-            "impulse" => able.push(None),
+            "impulse" => able.push(Able::Impulse),
+            "dae" => match crate::dae::check_model(model) {
+                Ok(()) => able.push(Able::Dae),
+                Err(error) => out.unable.push((engine.clone(), error.to_string())),
+            },
             "lagrange" => match lagrange::prepare(loaded) {
-                Ok(numeric) => able.push(Some(numeric)),
+                Ok(numeric) => able.push(Able::Lagrange(Box::new(numeric))),
                 Err(error) => out.unable.push((engine.clone(), error.to_string())),
             },
             _ => {
@@ -181,13 +185,15 @@ pub fn compare(
     if able.len() < 2 {
         return Ok(out);
     }
-    for numeric in &able {
-        out.runs.push(match numeric {
-            Some(numeric) => lagrange_run(model, numeric, options, watch)?,
-            None => impulse(model, options, watch)?,
+    for engine in &able {
+        out.runs.push(match engine {
+            Able::Lagrange(numeric) => lagrange_run(model, numeric, options, watch)?,
+            Able::Dae => dae_run(model, options, watch)?,
+            Able::Impulse => impulse(model, options, watch)?,
         });
     }
-    if let [a, b, ..] = &out.runs[..] {
+    if let Some((a, b)) = farthest(model, &out.runs) {
+        let (a, b) = (&out.runs[a], &out.runs[b]);
         for (i, time) in options.times.iter().enumerate() {
             let (Some(x), Some(y)) = (a.states.get(i), b.states.get(i)) else { continue };
             let mut difference = difference(model, x, y);
@@ -198,7 +204,7 @@ pub fn compare(
         out.worst = worst(&out.differences);
         out.agree = out.worst.position <= options.within;
     }
-    let exact = out.runs.iter().find(|run| run.engine == "lagrange");
+    let exact = out.runs.iter().rev().find(|run| run.engine != "impulse");
     if let Some(exact) = exact.filter(|_| options.orders) {
         for order in [2, 4, 6, 8] {
             let measured = measure(model, options, order, &exact.states, watch)?;
@@ -206,6 +212,27 @@ pub fn compare(
         }
     }
     Ok(out)
+}
+
+/// An engine that can run the model.
+enum Able {
+    Impulse,
+    Dae,
+    Lagrange(Box<Numeric>),
+}
+
+/// The two runs that differ most.
+fn farthest(model: &Model, runs: &[EngineRun]) -> Option<(usize, usize)> {
+    let mut found: Option<(usize, usize, f64)> = None;
+    for a in 0..runs.len() {
+        for b in a + 1..runs.len() {
+            let apart = worst_of(model, &runs[a].states, &runs[b].states);
+            if found.is_none_or(|(_, _, most)| apart > most || apart.is_nan()) {
+                found = Some((a, b, apart));
+            }
+        }
+    }
+    found.map(|(a, b, _)| (a, b))
 }
 
 /// States and energies at the times of `at`.
@@ -279,6 +306,28 @@ fn lagrange_run(
     let report = lagrange::run_prepared(model, numeric, &settings, &mut camera);
     let how = format!("local errors of {:.0e}", lagrange::local_tolerance(&settings));
     finish("lagrange", how, camera, begin, report.map_err(SimulateError::Failed))
+}
+
+fn dae_run(
+    model: &Model,
+    options: &CompareOptions,
+    mut watch: Watch<'_>,
+) -> Result<EngineRun, CompareError> {
+    let begin = Clock::now();
+    let settings = RunSettings {
+        engine: "dae".to_owned(),
+        duration: options.duration,
+        sample: Some(options.duration.max(1e-9)),
+        at: options.times.clone(),
+        accuracy: None,
+        rtol: None,
+        atol: None,
+        ..model.run.clone()
+    };
+    let mut camera = Camera { states: Vec::new(), energies: Vec::new(), watch: &mut watch };
+    let report = simulate_as_told(model, &settings, &mut camera);
+    let how = format!("local errors of {:.0e}", crate::dae::tolerances(&settings).0);
+    finish("dae", how, camera, begin, report)
 }
 
 fn impulse_once(

@@ -56,10 +56,23 @@ pub fn run_json(
         "events": events,
         "state_hash": crate::hash::state_hash(&report.state),
     });
-    match value {
+    let mut map = match value {
         Value::Object(map) => map,
         _ => Map::new(),
+    };
+    if let Some(s) = &report.statistics {
+        let statistics = json!({
+            "steps": s.steps,
+            "rejected": s.rejected,
+            "evaluations": s.evaluations,
+            "factorizations": s.factorizations,
+            "projections": s.projections,
+            "events": s.events,
+            "stiff_at": s.stiff_at,
+        });
+        map.insert("statistics".to_owned(), statistics);
     }
+    map
 }
 
 /// Settings as JSON, named as in `[run]`.
@@ -68,7 +81,7 @@ pub fn settings_json(settings: &RunSettings) -> Value {
         Flight::Exact => "exact".to_owned(),
         Flight::Taylor(order) => format!("taylor:{order}"),
     };
-    json!({
+    let mut value = json!({
         "engine": settings.engine,
         "duration": settings.duration,
         "step": settings.step,
@@ -82,7 +95,13 @@ pub fn settings_json(settings: &RunSettings) -> Value {
         "sample": settings.sample,
         "accuracy": settings.accuracy,
         "estimated_error": settings.estimated_error,
-    })
+    });
+    if settings.engine == "dae" {
+        value["rtol"] = json!(settings.rtol);
+        value["atol"] = json!(settings.atol);
+        value["integrator"] = json!(settings.integrator);
+    }
+    value
 }
 
 /// The largest errors of each joint, coupling and constraint, with what is allowed.

@@ -19,6 +19,9 @@ pub enum SettingsError {
     /// A setting that the engine does not take.
     #[error(transparent)]
     Bad(#[from] BadSetting),
+    /// A setting of the dae engine that makes no sense.
+    #[error("{0}")]
+    Dae(String),
     /// An accuracy that is no positive number.
     #[error(transparent)]
     Accuracy(#[from] AccuracyError),
@@ -35,6 +38,9 @@ pub fn check_settings(settings: &RunSettings) -> Result<(), SettingsError> {
     }
     if settings.engine == "impulse" {
         Method::new(settings)?;
+    }
+    if settings.engine == "dae" {
+        crate::dae::options(settings).map_err(SettingsError::Dae)?;
     }
     if let Some(accuracy) = settings.accuracy
         && !(accuracy > 0.0 && accuracy.is_finite())

@@ -14,7 +14,7 @@ use crate::accuracy::{AccuracyError, choose};
 use crate::recording::{self, Header, VerifyError, VerifyReport};
 
 /// The engines that exist, by the names of [`RunSettings::engine`].
-pub const ENGINES: [&str; 2] = ["impulse", "lagrange"];
+pub const ENGINES: [&str; 3] = ["impulse", "dae", "lagrange"];
 
 /// Why a model was not run to the end.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,9 @@ pub fn simulate(
         known_engine(settings)?;
         if settings.engine == "lagrange" {
             return Err(SimulateError::NeedsFile("lagrange"));
+        }
+        if settings.engine == "dae" {
+            return simulate_as_told(model, settings, observer);
         }
         let chosen = choose(model, settings, &mut || ControlFlow::Continue(()))?;
         return simulate_as_told(model, &chosen, observer);
@@ -127,6 +130,10 @@ pub fn simulate_controlled(
     if settings.engine == "lagrange" {
         return Err(SimulateError::NeedsFile("lagrange"));
     }
+    if settings.engine == "dae" {
+        let reason = "a control law in the loop goes with the fixed step of the impulse engine";
+        return Err(SimulateError::Unsupported { engine: "dae", reason: reason.to_owned() });
+    }
     Ok(gelenk_impulse::run_controlled(model, settings, control, observer)?)
 }
 
@@ -145,6 +152,7 @@ pub(crate) fn simulate_as_told(
 ) -> Result<RunReport, SimulateError> {
     match settings.engine.as_str() {
         "impulse" => Ok(gelenk_impulse::run(model, settings, observer)?),
+        "dae" => crate::dae::run(model, settings, observer),
         "lagrange" => Err(SimulateError::NeedsFile("lagrange")),
         other => Err(SimulateError::UnknownEngine { engine: other.to_owned() }),
     }

@@ -1,5 +1,6 @@
 //! Rows of all joints as flat arrays: Jacobians, responses M⁻¹ Jᵀ, and the inverse of each block's K = J M⁻¹ Jᵀ.
 
+use gelenk_model::factor::{BlockPlace, ResponseRows};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
@@ -137,6 +138,34 @@ pub struct Block {
     pub tolerance: Option<f64>,
     /// What bounds its single row has, if any.
     pub bound: Bound,
+}
+
+impl ResponseRows for Rows {
+    fn n_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    fn place(&self, i: usize) -> BlockPlace {
+        let Block { first_row, n_rows, n_bodies, jac, .. } = self.blocks[i];
+        BlockPlace { first_row, n_rows, n_bodies, jac }
+    }
+
+    fn bodies(&self, i: usize) -> &[usize] {
+        let block = &self.blocks[i];
+        &self.body_list[block.first_body..][..block.n_bodies]
+    }
+
+    fn jac(&self) -> &[f64] {
+        &self.jac
+    }
+
+    fn response(&self) -> &[f64] {
+        &self.response
+    }
+
+    fn is_out(&self, i: usize) -> bool {
+        self.out[i]
+    }
 }
 
 impl Rows {

@@ -215,6 +215,7 @@ fn report(simulation: &Simulation<'_>, events: Vec<Event>, stopped: bool) -> Run
         worst_penetration: simulation.worst_penetration(),
         contacts: simulation.contacts().to_vec(),
         events,
+        statistics: None,
         state: simulation.state().clone(),
     }
 }
@@ -235,6 +236,7 @@ fn empty_report(model: &Model) -> RunReport {
         worst_penetration: None,
         contacts: Vec::new(),
         events: Vec::new(),
+        statistics: None,
         state: model.start.clone(),
     }
 }

@@ -62,7 +62,7 @@ impl Scratch {
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
         let (bodies, rows) = (Bodies::new(model), Rows::new(model));
-        let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies)));
+        let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies.fixed)));
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
             bodies,

@@ -25,6 +25,8 @@ pub struct Options {
     pub limits: Limits,
     /// Products with more terms than this end the derivation of the closed form.
     pub products: usize,
+    /// An entry may have this many terms while it comes to be.
+    pub entry: usize,
     /// The metric may have this many terms together, the Christoffel symbols 40 times as many.
     pub terms: usize,
     /// Name parameter groups that recur in a legend.
@@ -33,7 +35,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { limits: Limits::default(), products: 2_000_000, terms: 60_000, legend: true }
+        Options {
+            limits: Limits::default(),
+            products: 2_000_000,
+            entry: 20_000,
+            terms: 300_000,
+            legend: true,
+        }
     }
 }
 
@@ -69,7 +77,7 @@ pub(crate) fn canonical(
     let f = system.coordinates.len();
     let mut ring = Ring::new(&system.positive);
     ring.set_limit(options.products);
-    ring.set_element_limit(options.terms);
+    ring.set_element_limit(options.entry);
     for c in &system.coordinates {
         ring.angle(c.symbol);
     }

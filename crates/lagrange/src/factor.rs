@@ -247,7 +247,7 @@ fn shares_generator(terms: &Terms) -> bool {
 fn number_cost(r: &Rational) -> usize {
     match r.parts() {
         Some((n, d)) if is_decimal(d) => usize::from(n != d),
-        Some((n, d)) => usize::from(n.abs() != 1) + usize::from(d != 1),
+        Some((n, d)) => usize::from(n.unsigned_abs() != 1) + usize::from(d != 1),
         None => 1,
     }
 }

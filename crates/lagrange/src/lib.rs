@@ -55,12 +55,14 @@ pub mod model;
 pub mod numeric;
 pub mod print;
 pub mod program;
+pub mod reactions;
 mod recombine;
 pub mod ring;
 pub mod simplify;
 mod state;
 pub mod system;
 mod tree;
+pub mod typeset;
 pub mod write;
 
 pub use derive::{Closed, Options};

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::derive::Closed;
 use crate::equations::Equations;
+use crate::typeset::{BEGIN, latex_text, typeset};
 use crate::write::{Style, symbol, write};
 
 /// A titled list of equations, left and right sides as text.
@@ -229,7 +230,7 @@ impl Equations {
     pub fn latex(&self, document: bool) -> String {
         let mut out = String::new();
         if document {
-            out.push_str("\\documentclass{article}\n\\usepackage{amsmath}\n\\allowdisplaybreaks\n\\begin{document}\n");
+            out.push_str(BEGIN);
         }
         let _ = writeln!(out, "\\section*{{{}}}", latex_text(&self.system.name));
         out.push_str("\\begin{itemize}\n");
@@ -250,13 +251,8 @@ impl Equations {
         out.push_str("\\end{itemize}\n");
         if let Some(closed) = &self.closed {
             for section in self.sections(closed, Style::Latex) {
-                let _ = writeln!(out, "\\subsection*{{{}}}\n\\begin{{align*}}", section.title);
-                let last = section.lines.len() - 1;
-                for (i, (left, right)) in section.lines.iter().enumerate() {
-                    let end = if i == last { "" } else { " \\\\" };
-                    let _ = writeln!(out, "{left} &= {right}{end}");
-                }
-                out.push_str("\\end{align*}\n");
+                let _ = writeln!(out, "\\subsection*{{{}}}", section.title);
+                out.push_str(&typeset(&section.lines));
             }
         } else if let Some(reason) = &self.too_large {
             let _ = writeln!(out, "{}", latex_text(&reason.to_string()));
@@ -354,32 +350,4 @@ impl Equations {
         }
         out
     }
-}
-
-/// Text for LaTeX outside of formulas; code in backticks becomes typewriter.
-fn latex_text(text: &str) -> String {
-    let mut out = String::new();
-    let mut code = false;
-    for c in text.chars() {
-        match c {
-            '`' => {
-                out.push_str(if code { "}" } else { "\\texttt{" });
-                code = !code;
-            }
-            '_' | '#' | '%' | '&' | '$' | '{' | '}' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\\' => out.push_str("\\textbackslash{}"),
-            '^' => out.push_str("\\textasciicircum{}"),
-            '~' => out.push_str("\\textasciitilde{}"),
-            '±' => out.push_str("$\\pm$"),
-            'π' => out.push_str("$\\pi$"),
-            _ => out.push(c),
-        }
-    }
-    if code {
-        out.push('}');
-    }
-    out
 }

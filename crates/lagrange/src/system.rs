@@ -117,6 +117,23 @@ pub struct Link {
     pub thin: Option<gelenk_model::math::Vec3>,
 }
 
+/// A joint of the tree.
+#[derive(Clone, Debug)]
+pub struct TreeJoint {
+    /// Its name.
+    pub name: String,
+    /// The body towards the root.
+    pub from: String,
+    /// The body it carries.
+    pub on: String,
+    /// The first of its nodes; its origin is the joint's point on `from`.
+    pub first: usize,
+    /// Its coordinates.
+    pub coordinates: Vec<usize>,
+    /// Whether it turns freely about every axis: a ball, a thread.
+    pub is_ball: bool,
+}
+
 /// A point of a link, in its node's frame.
 #[derive(Clone, Debug)]
 pub struct LinkPoint {
@@ -309,6 +326,8 @@ pub struct System {
     pub nodes: Vec<Node>,
     /// The bodies that move.
     pub links: Vec<Link>,
+    /// The joints that carry them.
+    pub joints: Vec<TreeJoint>,
     /// Loads but gravity.
     pub loads: Vec<Load>,
     /// Conditions with multipliers.

@@ -2,6 +2,8 @@
 
 use gelenk_expr::{Expr, Func, Node, Number, Pool, Rational};
 
+use crate::typeset::breaks;
+
 /// How an expression is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
@@ -179,7 +181,15 @@ fn product(pool: &Pool, factors: &[Expr], style: Style, depth: usize) -> (String
         }
         Style::Latex => {
             let top = if above.is_empty() { "1".to_owned() } else { above.join("\\,") };
-            if below.is_empty() { top } else { format!("\\frac{{{top}}}{{{}}}", below.join("\\,")) }
+            let below = below.join("\\,");
+            // Nothing breaks above a fraction bar: what is long stands behind it.
+            if below.is_empty() {
+                top
+            } else if breaks(&top) {
+                format!("\\frac{{1}}{{{below}}}\\,{top}")
+            } else {
+                format!("\\frac{{{top}}}{{{below}}}")
+            }
         }
     };
     (format!("{sign}{text}"), Level::Product)
@@ -206,7 +216,11 @@ fn raised(base: &str, size: &Number, style: Style) -> String {
                     .strip_prefix("\\left(")
                     .and_then(|b| b.strip_suffix("\\right)"))
                     .unwrap_or(base);
-                format!("\\sqrt{{{inner}}}")
+                if breaks(inner) {
+                    format!("\\left({inner}\\right)^{{1/2}}")
+                } else {
+                    format!("\\sqrt{{{inner}}}")
+                }
             }
         };
     }

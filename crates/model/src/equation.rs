@@ -1,6 +1,6 @@
 //! Equations as constraints: any expression over positions of points, bodies and markers, and time.
 
-use gelenk_expr::Tape;
+use gelenk_expr::{Expr, Tape};
 
 use crate::body::BodyId;
 use crate::rows::Instant;
@@ -18,6 +18,10 @@ use crate::signal::{BodyVector, Work};
 pub struct Equation {
     /// The text, for messages.
     pub text: String,
+    /// g, with parameters as symbols, in the model's pool.
+    pub expr: Expr,
+    /// The symbols that stand for u in it.
+    pub symbols: Vec<Expr>,
     /// u: (vector, axis), in the order of the tapes' inputs.
     pub coordinates: Vec<(BodyVector, usize)>,
     /// Inputs u, t; output g.

@@ -124,7 +124,9 @@ impl Model {
 
     /// Scratch memory large enough for every tape of this model.
     pub fn work(&self) -> Work {
-        let mut registers = self.signals.tape.as_ref().map_or(0, gelenk_expr::Tape::n_registers);
+        let tapes = [&self.signals.tape, &self.signals.kinks];
+        let sizes = tapes.into_iter().flatten().map(gelenk_expr::Tape::n_registers);
+        let mut registers = sizes.max().unwrap_or(0);
         let mut inputs = self.signals.inputs.len();
         for block in &self.rows {
             match &block.kind {

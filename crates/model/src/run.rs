@@ -129,6 +129,25 @@ impl Observer for () {
     }
 }
 
+/// What a run with a step of its own has cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Steps made.
+    pub steps: u64,
+    /// Steps refused.
+    pub rejected: u64,
+    /// Evaluations of the accelerations.
+    pub evaluations: u64,
+    /// Factorizations of the matrix of the conditions.
+    pub factorizations: u64,
+    /// Projections to the conditions.
+    pub projections: u64,
+    /// Switching functions that met zero.
+    pub events: u64,
+    /// Where the equations were found stiff, s.
+    pub stiff_at: Option<f64>,
+}
+
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct RunReport {
@@ -158,6 +177,8 @@ pub struct RunReport {
     pub contacts: Vec<ContactForce>,
     /// Events, in order.
     pub events: Vec<Event>,
+    /// What engines with a step of their own count.
+    pub statistics: Option<Statistics>,
     /// The last good state.
     pub state: State,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
-    /// Engine: `impulse` or `lagrange`.
+    /// Engine: `impulse`, `dae` or `lagrange`.
     pub engine: String,
     /// Simulated time, s.
     pub duration: f64,
@@ -40,6 +40,15 @@ pub struct RunSettings {
     /// The estimated error of the step and order that were chosen for `accuracy`, m. With it, `step` and `order` are used
     /// as they are.
     pub estimated_error: Option<f64>,
+    /// Relative tolerance of the local error, of the dae engine; 1e-12 if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtol: Option<f64>,
+    /// Absolute tolerance of the local error, of the dae engine; `None`: the relative one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub atol: Option<f64>,
+    /// Integrator of the dae engine: `dop853`, `radau` or `auto`, which is meant by `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integrator: Option<String>,
 }
 
 impl Default for RunSettings {
@@ -60,6 +69,9 @@ impl Default for RunSettings {
             at: Vec::new(),
             accuracy: None,
             estimated_error: None,
+            rtol: None,
+            atol: None,
+            integrator: None,
         }
     }
 }

@@ -82,12 +82,42 @@ pub struct Signals {
     pub tape: Option<Tape>,
     /// Number of signals.
     pub n: usize,
+    /// At the zeros of its outputs a signal has a jump or a corner; the same inputs. `None` when all are smooth.
+    pub kinks: Option<Tape>,
 }
 
 impl Signals {
     /// Evaluates all signals. (n)
     pub fn evaluate(&self, model: &Model, at: &Instant<'_>, work: &mut Work, values: &mut [f64]) {
         let Some(tape) = &self.tape else { return };
+        self.run(tape, model, at, work, values);
+    }
+
+    /// Evaluates the switching functions of the signals. (`n_kinks`)
+    pub fn evaluate_kinks(
+        &self,
+        model: &Model,
+        at: &Instant<'_>,
+        work: &mut Work,
+        values: &mut [f64],
+    ) {
+        let Some(tape) = &self.kinks else { return };
+        self.run(tape, model, at, work, values);
+    }
+
+    /// Number of switching functions.
+    pub fn n_kinks(&self) -> usize {
+        self.kinks.as_ref().map_or(0, Tape::n_outputs)
+    }
+
+    fn run(
+        &self,
+        tape: &Tape,
+        model: &Model,
+        at: &Instant<'_>,
+        work: &mut Work,
+        values: &mut [f64],
+    ) {
         for (slot, input) in work.inputs.iter_mut().zip(&self.inputs) {
             *slot = match *input {
                 StateRef::Input(i) => work.held[i],

@@ -49,6 +49,8 @@ pub struct Integrator {
     /// Error of the last accepted step and its length, for the step control of Radau.
     last: Option<(f64, f64)>,
     rejected: bool,
+    /// The next step is the first of the implicit method.
+    found_stiff: bool,
     watch: Option<Watch>,
     /// Start and number of events of a possible chattering.
     chatter: (f64, usize),
@@ -99,6 +101,7 @@ impl Integrator {
             dense: Dense::None,
             last: None,
             rejected: false,
+            found_stiff: false,
             watch: None,
             chatter: (t, 0),
             probe: vec![0.0; n],
@@ -122,6 +125,11 @@ impl Integrator {
         &self.f
     }
 
+    /// The length that the next step will try, without its sign; 0 before the first.
+    pub fn next_step(&self) -> f64 {
+        self.h
+    }
+
     /// Start and end of the last step.
     pub fn last_step(&self) -> (f64, f64) {
         (self.t_old, self.t_old + self.h_old)
@@ -134,7 +142,7 @@ impl Integrator {
 
     /// The method in use; never [`Method::Auto`].
     pub fn method(&self) -> Method {
-        if self.radau.is_some() { Method::Radau5 } else { Method::Dop853 }
+        if self.radau.is_some() || self.found_stiff { Method::Radau5 } else { Method::Dop853 }
     }
 
     /// The switching functions that met zero at the end of the last step, after
@@ -186,6 +194,12 @@ impl Integrator {
             return Ok(Stop::End);
         }
         let sign = way.signum();
+        if self.found_stiff {
+            // Only now, since the interpolant of the last step belonged to the other method.
+            self.found_stiff = false;
+            self.radau = Some(Radau::new(self.y.len()));
+            self.last = None;
+        }
         self.begin(system, sign)?;
         self.dense = Dense::None;
         let (mut h, mut at_end, next) = self.accept_step(system, t_end)?;
@@ -300,7 +314,7 @@ impl Integrator {
                 Trial::Error(error) => {
                     let factor = self.factor(h.abs(), error);
                     if error <= 1.0 && self.finish(system, h)? {
-                        return Ok((h, at_end, self.next_step(h.abs(), error, factor, at_end)));
+                        return Ok((h, at_end, self.length_after(h.abs(), error, factor, at_end)));
                     }
                     if error <= 1.0 { 0.25 } else { factor.min(0.9) }
                 }
@@ -334,7 +348,7 @@ impl Integrator {
         }
     }
 
-    fn next_step(&mut self, h: f64, error: f64, factor: f64, at_end: bool) -> f64 {
+    fn length_after(&mut self, h: f64, error: f64, factor: f64, at_end: bool) -> f64 {
         let factor = if self.rejected { factor.min(1.0) } else { factor };
         self.rejected = false;
         self.last = Some((error.max(1e-2), h));
@@ -420,7 +434,7 @@ impl Integrator {
     }
 
     fn change_if_stiff(&mut self, h: f64) {
-        if self.radau.is_some() || !self.dop.is_stiff(h) {
+        if self.radau.is_some() || self.found_stiff || !self.dop.is_stiff(h) {
             return;
         }
         if self.stats.stiff_at.is_none() {
@@ -428,10 +442,7 @@ impl Integrator {
         }
         self.dop.forget_stiffness();
         if self.options.method == Method::Auto {
-            self.radau = Some(Radau::new(self.y.len()));
-            self.last = None;
-            // The interpolant belonged to the other method.
-            self.dense = Dense::None;
+            self.found_stiff = true;
         }
     }
 

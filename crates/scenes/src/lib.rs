@@ -55,6 +55,10 @@ scenes! {
     "sliding-rod": "rod whose tip glides in a tilted plane: its centre follows a parabola";
     "rope-bridge": "planks tied by ropes that catch them";
     "chain-100": "hanging chain of 100 links (any number: --set n=1000)";
+    "coordinate-cross": "bead on two crossing lines: goes straight through a singular position";
+    "lying-eight": "bead on a lying eight: crosses itself, and the bead crosses with it";
+    "degenerate-crank": "crank and rod of one length: two motions part where both stand upright";
+    "cusp": "bead sliding into a cusp: no smooth motion leaves it";
     "cuboid": "eight point masses, 28 rods, rank 18";
     "free-body": "a thrown, tumbling box: the Newton-Euler equations";
     "stack": "ten boxes on one another stand still";

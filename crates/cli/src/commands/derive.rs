@@ -33,6 +33,7 @@ pub(crate) fn run(args: &DeriveArgs, manner: Manner) -> Result<Answer, Failure> 
         linearize,
         equilibria: describes && (what.is_empty() || what.contains(&Part::Equilibria)),
         count: describes,
+        joint_forces: args.joint_force.clone(),
     };
     let mut derivation = derive(&loaded, &options).map_err(|error| failure(&error))?;
     let numbers = match &args.evaluate {

@@ -14,6 +14,7 @@ mod models;
 mod points;
 mod run;
 mod schema;
+mod singularities;
 mod tables;
 mod verify;
 
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Compare(args) => compare::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),
+        Command::Singularities(args) => singularities::run(args, manner),
         Command::Lagr(args) => lagr::run(args),
         Command::Tables(args) => tables::run(args, manner),
         Command::Bench(args) => bench::run(args, manner),

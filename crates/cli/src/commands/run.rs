@@ -131,13 +131,16 @@ fn refuse(model: &Model, settings: &RunSettings) -> Result<(), Failure> {
     if settings.engine == "lagrange" {
         gelenk::lagrange::check_model(model).map_err(|error| Failure::input(error.to_string()))?;
     }
+    if settings.engine == "dae" {
+        gelenk::dae::check_model(model).map_err(|error| Failure::input(error.to_string()))?;
+    }
     Ok(())
 }
 
 /// The settings with step and order for the accuracy asked for, if any.
 fn chosen(model: &Model, settings: RunSettings) -> Result<RunSettings, Failure> {
-    // The lagrange engine chooses its steps itself.
-    if settings.accuracy.is_none() || settings.engine == "lagrange" {
+    // The other engines choose their steps themselves.
+    if settings.accuracy.is_none() || settings.engine != "impulse" {
         return Ok(settings);
     }
     let watch = &mut || {

@@ -26,6 +26,7 @@ use gelenk_lagrange::{DeriveError, Equations, Options, from_model};
 use gelenk_model::{Loaded, Model};
 
 pub use gelenk_lagrange::code::Language as CodeLanguage;
+pub use gelenk_lagrange::reactions::JointForce;
 pub use point::Point;
 pub use show::{PARTS, Part};
 
@@ -40,6 +41,8 @@ pub struct DeriveOptions {
     pub equilibria: bool,
     /// Count the operations before simplification too.
     pub count: bool,
+    /// Joints whose forces are wanted; `all` for every joint of the tree.
+    pub joint_forces: Vec<String>,
 }
 
 /// A place to linearize about, at rest.
@@ -85,6 +88,8 @@ pub struct Derivation {
     pub equilibria: Vec<Equilibrium>,
     /// The linear equations, if asked for.
     pub linear: Option<Linearization>,
+    /// What joints carry, if asked for.
+    pub joint_forces: Vec<JointForce>,
     /// Whether places of rest were looked for.
     sought_rest: bool,
 }
@@ -110,7 +115,9 @@ pub fn derive(loaded: &Loaded, options: &DeriveOptions) -> Result<Derivation, De
         Some(place) => Some(linearize(&loaded.model, &mut equations, place)?),
         None => None,
     };
+    let joint_forces = joint_forces(&mut equations, &options.joint_forces)?;
     Ok(Derivation {
+        joint_forces,
         kinetic: equations.kinetic_energy(),
         cyclic: equations.cyclic(),
         integrals: equations.first_integrals(),
@@ -121,6 +128,27 @@ pub fn derive(loaded: &Loaded, options: &DeriveOptions) -> Result<Derivation, De
         operations_before,
         equations,
     })
+}
+
+/// The forces of the joints named.
+fn joint_forces(
+    equations: &mut Equations,
+    names: &[String],
+) -> Result<Vec<JointForce>, DerivationError> {
+    let known: Vec<String> = equations.system.joints.iter().map(|j| j.name.clone()).collect();
+    let names = if names.iter().any(|name| name == "all") { &known } else { names };
+    let one = |name: &String| {
+        equations.joint_force(name).ok_or_else(|| {
+            let cut = format!("joint `{name}`");
+            let why = if equations.system.closures.iter().any(|c| c.name == cut) {
+                "closes a loop: what it carries are its multipliers".to_owned()
+            } else {
+                format!("carries no body; there are {}", known.join(", "))
+            };
+            DerivationError::Input(format!("joint `{name}` {why}"))
+        })
+    };
+    names.iter().map(one).collect()
 }
 
 fn linearize(
@@ -185,11 +213,11 @@ impl Derivation {
         }));
         about
             .push(("accelerations".to_owned(), "second derivatives of the coordinates".to_owned()));
-        about.push(("mass".to_owned(), "M, lower triangle by rows".to_owned()));
+        about.push(("mass".to_owned(), "M, symmetric, by rows".to_owned()));
         about.push(("bias".to_owned(), "M q'' + bias = J^T lambda".to_owned()));
         let mut outputs = vec![
             ("accelerations".to_owned(), program.accelerations.clone()),
-            ("mass".to_owned(), program.mass.iter().flatten().copied().collect()),
+            ("mass".to_owned(), symmetric(&program.mass)),
             ("bias".to_owned(), program.bias.clone()),
         ];
         if loops {
@@ -205,4 +233,10 @@ impl Derivation {
         };
         Ok(code::generate(pool, &program, language)?)
     }
+}
+
+/// A matrix by rows from its lower triangle.
+fn symmetric(lower: &[Vec<Expr>]) -> Vec<Expr> {
+    let n = lower.len();
+    (0..n * n).map(|k| (k / n, k % n)).map(|(i, j)| lower[i.max(j)][i.min(j)]).collect()
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use gelenk_expr::Expr;
+use gelenk_lagrange::typeset::{latex_text, typeset};
 use gelenk_lagrange::write::{Style, write};
 use serde_json::{Map, Value, json};
 
@@ -124,11 +125,11 @@ impl Derivation {
         let mut out = text.strip_suffix(end).unwrap_or(&text).to_owned();
         for section in self.sections(what, Style::Latex) {
             let _ = writeln!(out, "\\subsection*{{{}}}", section.title);
-            for (left, right) in section.lines {
-                if left.is_empty() {
-                    let _ = writeln!(out, "{right}\\par");
+            for line in section.lines {
+                if line.0.is_empty() {
+                    let _ = writeln!(out, "{}\\par", line.1);
                 } else {
-                    let _ = writeln!(out, "\\begin{{align*}}\n{left} &= {right}\n\\end{{align*}}");
+                    out.push_str(&typeset(&[line]));
                 }
             }
         }
@@ -181,6 +182,9 @@ impl Derivation {
             }
             out.push(Section { title: "First integrals", lines });
         }
+        if !self.joint_forces.is_empty() {
+            out.push(Section { title: "Forces of joints", lines: self.joint_lines(style) });
+        }
         if wanted(what, Part::Equilibria) && self.sought_rest {
             out.push(Section { title: "Places of rest", lines: self.rest_lines(style) });
         }
@@ -211,6 +215,31 @@ impl Derivation {
             out.push(Section { title, lines });
         }
         out
+    }
+
+    /// Force and torque of each joint asked for, without components that are zero.
+    fn joint_lines(&self, style: Style) -> Vec<(String, String)> {
+        let pool = self.equations.pool();
+        let mut lines = Vec::new();
+        for joint in &self.joint_forces {
+            let about = format!(
+                "joint `{}` on `{}`, N and N m about the joint, in axes that are those of space as drawn and turn with `{}`",
+                joint.joint, joint.on, joint.from
+            );
+            let about = match style {
+                Style::Text => about,
+                Style::Latex => latex_text(&about),
+            };
+            lines.push((String::new(), about));
+            for (letter, parts) in [("F", &joint.force), ("T", &joint.torque)] {
+                for (axis, e) in ["x", "y", "z"].into_iter().zip(parts) {
+                    if *e != Expr::ZERO {
+                        lines.push((format!("{letter}_{axis}"), write(pool, *e, style)));
+                    }
+                }
+            }
+        }
+        lines
     }
 
     fn rest_lines(&self, style: Style) -> Vec<(String, String)> {
@@ -293,6 +322,20 @@ impl Derivation {
             let all: Vec<Value> =
                 self.equilibria.iter().map(|e| json!({ "q": e.q, "stable": e.stable })).collect();
             out.insert("equilibria".to_owned(), json!(all));
+        }
+        if !self.joint_forces.is_empty() {
+            let three = |v: &[Expr; 3]| -> Value { v.iter().map(|e| text(*e)).collect() };
+            let all: Map<String, Value> = self
+                .joint_forces
+                .iter()
+                .map(|j| {
+                    let value = json!({
+                        "from": j.from, "on": j.on, "force": three(&j.force), "torque": three(&j.torque),
+                    });
+                    (j.joint.clone(), value)
+                })
+                .collect();
+            out.insert("joint_forces".to_owned(), Value::Object(all));
         }
         if let Some(linear) = &self.linear {
             let matrix = |m: &[Vec<Expr>]| -> Value {

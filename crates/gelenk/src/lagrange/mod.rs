@@ -21,6 +21,7 @@ use gelenk_model::{
 use gelenk_ode::{Failure, Integrator, Method, Options, Stop, System};
 
 use crate::simulate::SimulateError;
+use crate::times::Times;
 use look::{Look, still};
 
 /// The local error of a run without an accuracy of its own, relative and absolute.
@@ -458,46 +459,9 @@ impl<'a> Run<'a> {
             worst_penetration: None,
             contacts: Vec::new(),
             events: self.events.clone(),
+            statistics: None,
             state: self.state.clone(),
         }
-    }
-}
-
-/// The times of a run.
-struct Times {
-    start: f64,
-    end: f64,
-    /// Seconds between samples.
-    interval: f64,
-    at: Vec<f64>,
-    /// Times closer than this are one.
-    near: f64,
-}
-
-impl Times {
-    fn new(settings: &RunSettings, start: f64) -> Self {
-        let interval = settings.sample.unwrap_or(settings.step);
-        let mut at = settings.at.clone();
-        at.sort_by(f64::total_cmp);
-        Times { start, end: start + settings.duration, interval, at, near: 1e-9 * settings.step }
-    }
-
-    /// Time of sample k; the last one is the end.
-    fn sample(&self, k: u64) -> Option<f64> {
-        let before = self.start + (k - 1) as f64 * self.interval;
-        if before >= self.end - self.near {
-            return None;
-        }
-        let t = self.start + k as f64 * self.interval;
-        Some(if t > self.end - self.near { self.end } else { t })
-    }
-
-    fn first_at(&self, t: f64) -> usize {
-        self.at.partition_point(|&at| at < t - self.near)
-    }
-
-    fn at(&self, i: usize) -> Option<f64> {
-        self.at.get(i).map(|at| at.min(self.end))
     }
 }
 

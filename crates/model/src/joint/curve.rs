@@ -46,6 +46,10 @@ impl PointOnCurve {
         PointOnCurve { near: Some(position), ..self.clone() }
     }
 
+    pub(super) fn frames(&self) -> [JointFrame; 2] {
+        self.frames.both()
+    }
+
     /// The curve.
     pub fn path(&self) -> &Path {
         &self.path

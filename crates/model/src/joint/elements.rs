@@ -83,6 +83,10 @@ impl FramePair {
         FramePair { a: *a, b: *b }
     }
 
+    pub(super) fn both(&self) -> [JointFrame; 2] {
+        [self.a, self.b]
+    }
+
     #[inline]
     pub(super) fn place(&self, a: &Pose, b: &Pose) -> Placed {
         let axes = |pose: &Pose, frame: &JointFrame| {
@@ -239,6 +243,10 @@ pub(super) trait FrameJoint {
     const MOTIONS: &'static [Motion] = &[];
     /// Where it sits.
     fn frames(&self) -> &FramePair;
+    /// The same as two frames.
+    fn pair(&self) -> [JointFrame; 2] {
+        self.frames().both()
+    }
 }
 
 impl<T: FrameJoint> JointEquations for T {

@@ -1,7 +1,7 @@
 //! Hinge.
 
 use super::{Ball, Coordinate, CoordinateKind, JointEquations, JointFrame, PairRow};
-use crate::math::Vec3;
+use crate::math::{Mat3, Vec3};
 use crate::state::{Pose, Twist};
 
 /// Hinge (revolute joint): a ball joint whose axis is common to both bodies. Takes away 5 degrees of freedom.
@@ -38,6 +38,16 @@ impl Hinge {
             x_b_body: b.axes.column(0).into(),
             y_b_body: b.axes.column(1).into(),
         }
+    }
+
+    pub(super) fn frames(&self) -> [JointFrame; 2] {
+        let z_b = self.x_b_body.cross(&self.y_b_body);
+        let axes_a = Mat3::from_columns(&[self.x_a_body, self.y_a_body, self.n_a_body]);
+        let axes_b = Mat3::from_columns(&[self.x_b_body, self.y_b_body, z_b]);
+        [
+            JointFrame { origin: self.point.r_a_body, axes: axes_a },
+            JointFrame { origin: self.point.r_b_body, axes: axes_b },
+        ]
     }
 
     /// The axis n_a in a's principal frame, of length 1.

@@ -41,6 +41,7 @@ pub use translation::Translation;
 pub use types::{JOINT_TYPES, JointParameter, JointParameters, JointType};
 pub use universal::Universal;
 
+use self::elements::FrameJoint;
 use crate::body::BodyId;
 use crate::math::{Mat3, Vec3};
 use crate::state::{Pose, Twist};
@@ -266,6 +267,29 @@ impl JointKind {
                 NearJoint::Own(JointKind::PointOnCurve(joint.near(*q)))
             }
             _ => NearJoint::Plain(self),
+        }
+    }
+
+    /// Where it sits on a and b. Of joints that hold points alone the axes mean nothing.
+    pub fn frames(&self) -> [JointFrame; 2] {
+        let points =
+            |[a, b]: [Vec3; 2]| [a, b].map(|origin| JointFrame { origin, axes: Mat3::identity() });
+        match self {
+            JointKind::Ball(joint) => points([joint.r_a_body, joint.r_b_body]),
+            JointKind::Hinge(joint) => joint.frames(),
+            JointKind::Fixed(joint) => joint.pair(),
+            JointKind::Universal(joint) => joint.pair(),
+            JointKind::Slider(joint) => joint.pair(),
+            JointKind::Cylindrical(joint) => joint.pair(),
+            JointKind::Planar(joint) => joint.pair(),
+            JointKind::Screw(joint) => joint.frames(),
+            JointKind::Rail(joint) => joint.pair(),
+            JointKind::PlanePoint(joint) => joint.pair(),
+            JointKind::Distance(joint) => points(joint.points()),
+            JointKind::Rope(joint) => points(joint.points()),
+            JointKind::Translation(joint) => joint.pair(),
+            JointKind::PointOnCurve(joint) => joint.frames(),
+            JointKind::PointOnSurface(joint) => joint.frames(),
         }
     }
 

@@ -59,6 +59,10 @@ impl Screw {
         self
     }
 
+    pub(super) fn frames(&self) -> [JointFrame; 2] {
+        self.frames.both()
+    }
+
     /// Movement a turn, m.
     pub fn pitch(&self) -> f64 {
         self.pitch

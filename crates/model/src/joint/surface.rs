@@ -86,6 +86,10 @@ impl PointOnSurface {
         PointOnSurface { frames: FramePair::new(a, b), surface: Arc::new(surface) }
     }
 
+    pub(super) fn frames(&self) -> [JointFrame; 2] {
+        self.frames.both()
+    }
+
     /// The surface.
     pub fn surface(&self) -> &Surface {
         &self.surface

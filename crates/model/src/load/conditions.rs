@@ -1,6 +1,6 @@
 //! Gears and equations; tapes.
 
-use gelenk_expr::{Expr, ParseOptions, Tape};
+use gelenk_expr::{Expr, Func, Node, ParseOptions, Tape};
 
 use super::context::{Allowed, Context, Quantity, Site};
 use super::expand::{Element, Flat};
@@ -178,7 +178,8 @@ impl<'a> Context<'a> {
         inputs.extend(rates);
         let curvature = self.compile(site, text.span, &curvature, &inputs)?;
         let coordinates = symbols.iter().map(|(_, vector, axis)| (*vector, *axis)).collect();
-        Some(Equation { text: text.text.clone(), coordinates, value, gradient, curvature })
+        let text = text.text.clone();
+        Some(Equation { text, expr: g, symbols: u, coordinates, value, gradient, curvature })
     }
 
     /// Refuses an equation that does not hold at the start.
@@ -240,6 +241,35 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The arguments at whose zeros expressions have a jump or a corner: |x|, sign x, step x, floor x, min, max, if.
+    fn kinks(&mut self, outputs: &[Expr]) -> Vec<Expr> {
+        let mut found: Vec<Expr> = Vec::new();
+        for e in self.pool.subexpressions(outputs) {
+            let pairs: Vec<(Expr, Expr)> = match self.pool.node(e) {
+                Node::Apply(Func::Abs | Func::Sign | Func::Step, [x]) => vec![(*x, Expr::ZERO)],
+                Node::Apply(Func::Min | Func::Max, list) => {
+                    let after = |i: usize| list[i + 1..].iter().map(move |y| (list[i], *y));
+                    (0..list.len()).flat_map(after).collect()
+                }
+                Node::If(_, [a, b, _, _]) => vec![(a, b)],
+                // Integers are the zeros of sin πx.
+                Node::Apply(Func::Floor, [x]) => {
+                    let x = *x;
+                    let turn = self.pool.mul(&[Expr::PI, x]);
+                    vec![(self.pool.sin(turn), Expr::ZERO)]
+                }
+                _ => continue,
+            };
+            for (a, b) in pairs {
+                let difference = self.pool.sub(a, b);
+                if !self.pool.is_constant(difference) && !found.contains(&difference) {
+                    found.push(difference);
+                }
+            }
+        }
+        found
+    }
+
     /// All signals in one tape.
     pub(crate) fn compile_signals(&mut self) -> Signals {
         let outputs = std::mem::take(&mut self.signals);
@@ -266,9 +296,14 @@ impl<'a> Context<'a> {
         let n = outputs.len();
         let root = Span::new(crate::source::FileId(0), 0..0);
         let site = Site::new(super::scope::ScopeId::ROOT, "model", "the forces");
-        match self.compile(&site, root, &outputs, &symbols) {
-            Some(tape) => Signals { inputs, tape: Some(tape), n },
-            None => Signals::default(),
-        }
+        let Some(tape) = self.compile(&site, root, &outputs, &symbols) else {
+            return Signals::default();
+        };
+        let bends = self.kinks(&outputs);
+        let kinks = match bends.len() {
+            0 => None,
+            _ => self.compile(&site, root, &bends, &symbols),
+        };
+        Signals { inputs, tape: Some(tape), n, kinks }
     }
 }

@@ -8,7 +8,9 @@ use crate::spec::tables::{FileSpec, ModelSpec, RunSpec};
 use crate::spec::{Scalar, did_you_mean};
 
 /// Engines that `[run]` may name.
-pub const ENGINES: [&str; 2] = ["impulse", "lagrange"];
+pub const ENGINES: [&str; 3] = ["impulse", "dae", "lagrange"];
+/// Integrators of the dae engine.
+pub(crate) const INTEGRATORS: [&str; 3] = ["auto", "dop853", "radau"];
 /// Solvers of the impulse engine.
 pub const SOLVERS: [&str; 2] = ["direct", "iterative"];
 /// Highest order of the Taylor series of free flight.
@@ -123,6 +125,29 @@ impl Context<'_> {
         }
         if let Some(sample) = &spec.sample {
             run.sample = self.positive(&at("sample"), sample);
+        }
+        if let Some(rtol) = &spec.rtol {
+            run.rtol = self.positive(&at("rtol"), rtol);
+        }
+        if let Some(atol) = &spec.atol {
+            run.atol = self.positive(&at("atol"), atol);
+        }
+        if let Some(integrator) = &spec.integrator
+            && !integrator.poisoned
+        {
+            if INTEGRATORS.contains(&integrator.text.as_str()) {
+                run.integrator = Some(integrator.text.clone());
+            } else {
+                let message = format!("there is no integrator `{}`", integrator.text);
+                let help = did_you_mean(&integrator.text, INTEGRATORS).unwrap_or_default();
+                self.error(
+                    "unknown-integrator",
+                    &at("integrator"),
+                    integrator.span,
+                    message,
+                    help,
+                );
+            }
         }
         if let Some(order) = &spec.order
             && let Some(value) = self.whole(&at("order"), order)

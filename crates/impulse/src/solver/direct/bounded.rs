@@ -388,7 +388,7 @@ fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
             rows.error[block.first_row..block.first_row + block.n_rows].fill(0.0);
         }
     }
-    let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
+    let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, &bodies.fixed)));
     factor.refresh_without(rows);
     factor.solve(&rows.error, &mut rows.solution);
     let mut delta = std::mem::take(&mut rows.solution);

@@ -1,14 +1,11 @@
 //! The direct solver: Newton on all joints at once.
 
 mod bounded;
-mod dense;
-mod factor;
-mod order;
 mod share;
 
 pub(crate) use bounded::{settle_positions, settle_velocities};
-pub use factor::Factor;
-pub(crate) use order::{eliminate, neighbours};
+pub use gelenk_model::factor::Factor;
+pub(crate) use gelenk_model::factor::{eliminate, neighbours};
 pub use share::Sharing;
 
 use gelenk_model::Model;
@@ -166,7 +163,7 @@ fn factorize<'a>(
     bodies: &Bodies,
     direct: &'a mut Option<Box<Factor>>,
 ) -> &'a mut Factor {
-    let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, bodies)));
+    let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, &bodies.fixed)));
     if !factor.ready || !factor.whole() {
         factor.refresh(rows);
     }

@@ -24,7 +24,7 @@ pub(super) fn share(scratch: &mut Scratch, velocity: bool) {
         return;
     }
     let sharing = sharing.get_or_insert_with(|| {
-        Box::new(Sharing::new(Factor::new(rows, bodies), bodies.fixed.len()))
+        Box::new(Sharing::new(Factor::new(rows, &bodies.fixed), bodies.fixed.len()))
     });
     if !rows.shared {
         sharing.factor.refresh_damped(rows, DAMPING);

@@ -124,7 +124,7 @@ spec! {
 
     /// How to run the model; the command line may change each.
     pub struct RunSpec("run") {
-        /// Engine: `impulse` or `lagrange`.
+        /// Engine: `impulse`, `dae` or `lagrange`.
         engine: Option<Text>,
         /// Simulated time, s.
         duration: Option<Scalar>,
@@ -150,5 +150,11 @@ spec! {
         accuracy: Option<Scalar>,
         /// Seconds between recorded samples; every step if left out.
         sample: Option<Scalar>,
+        /// Relative tolerance of the local error, of the dae engine; 1e-12 if left out.
+        rtol: Option<Scalar>,
+        /// Absolute tolerance of the local error, of the dae engine; the relative one if left out.
+        atol: Option<Scalar>,
+        /// Integrator of the dae engine: `auto`, `dop853` or `radau`.
+        integrator: Option<Text>,
     }
 }

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::rows::Rows;
-use crate::scratch::Bodies;
+use super::ResponseRows;
 
 /// Which blocks meet at a movable body: for each block its neighbours, ascending.
-pub(crate) fn neighbours(rows: &Rows, bodies: &Bodies) -> Vec<BTreeSet<usize>> {
-    let mut at_body: Vec<Vec<usize>> = vec![Vec::new(); bodies.fixed.len()];
-    for (i, block) in rows.blocks.iter().enumerate() {
-        for &body in &rows.body_list[block.first_body..][..block.n_bodies] {
-            if !bodies.fixed[body] {
+pub fn neighbours(rows: &impl ResponseRows, fixed: &[bool]) -> Vec<BTreeSet<usize>> {
+    let mut at_body: Vec<Vec<usize>> = vec![Vec::new(); fixed.len()];
+    for i in 0..rows.n_blocks() {
+        for &body in rows.bodies(i) {
+            if !fixed[body] {
                 at_body[body].push(i);
             }
         }
     }
-    let mut graph = vec![BTreeSet::new(); rows.blocks.len()];
+    let mut graph = vec![BTreeSet::new(); rows.n_blocks()];
     for blocks in &at_body {
         for &i in blocks {
             graph[i].extend(blocks.iter().copied().filter(|&j| j != i));
@@ -28,7 +27,7 @@ pub(crate) fn neighbours(rows: &Rows, bodies: &Bodies) -> Vec<BTreeSet<usize>> {
 /// elimination touches.
 ///
 /// A chain or tree is eaten up from its leaves without any fill: linear time. In loops the fill stays near the loops.
-pub(crate) fn eliminate(mut graph: Vec<BTreeSet<usize>>) -> (Vec<usize>, Vec<Vec<usize>>) {
+pub fn eliminate(mut graph: Vec<BTreeSet<usize>>) -> (Vec<usize>, Vec<Vec<usize>>) {
     let n = graph.len();
     let mut queue: BTreeSet<(usize, usize)> =
         graph.iter().enumerate().map(|(i, near)| (near.len(), i)).collect();

@@ -1,12 +1,43 @@
-//! K = J M⁻¹ Jᵀ over all joints as a sparse matrix of small blocks, and its factorization K = L D Lᵀ.
+//! K = J M⁻¹ Jᵀ over all joints as a sparse matrix of small blocks, and its factorization K = L D Lᵀ. The engines that keep conditions share it.
 
-use super::dense::{
+mod dense;
+mod order;
+
+pub use order::{eliminate, neighbours};
+
+use crate::joint::MAX_ROWS;
+use dense::{
     invert_dropping, multiply, subtract_apply, subtract_apply_transposed, subtract_product,
 };
-use super::order::{eliminate, neighbours};
-use crate::rows::Rows;
-use crate::scratch::Bodies;
-use crate::small;
+
+/// Where a block's numbers lie.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockPlace {
+    /// First row.
+    pub first_row: usize,
+    /// Number of rows, at most [`MAX_ROWS`].
+    pub n_rows: usize,
+    /// Number of bodies.
+    pub n_bodies: usize,
+    /// Start of its Jacobian and response in the arrays of all.
+    pub jac: usize,
+}
+
+/// Rows of all blocks as flat arrays, as engines keep them: J and M⁻¹ Jᵀ.
+pub trait ResponseRows {
+    /// Number of blocks.
+    fn n_blocks(&self) -> usize;
+    /// Where the numbers of block `i` lie.
+    fn place(&self, i: usize) -> BlockPlace;
+    /// The bodies of block `i`.
+    fn bodies(&self, i: usize) -> &[usize];
+    /// J, row-major, 6 columns a body, block after block.
+    fn jac(&self) -> &[f64];
+    /// M⁻¹ Jᵀ in the same layout.
+    fn response(&self) -> &[f64];
+    /// Whether block `i` is to be left out of the factor.
+    fn is_out(&self, i: usize) -> bool;
+}
 
 /// A pivot below this part of its row's own response is a redundant row.
 ///
@@ -29,7 +60,7 @@ pub struct Factor {
     /// Blocks left out of the present factor. (n blocks)
     out: Vec<bool>,
     /// Whether `values` belongs to the present rows.
-    pub(crate) ready: bool,
+    pub ready: bool,
     /// Rows left out as redundant in the present factor.
     pub redundant: usize,
     /// The smallest of the other pivots, as a part of its row's own response: small near singular positions.
@@ -83,14 +114,14 @@ struct Source {
 }
 
 impl Factor {
-    /// The pattern for the rows of a model.
-    pub(crate) fn new(rows: &Rows, bodies: &Bodies) -> Self {
-        let (order, touched) = eliminate(neighbours(rows, bodies));
+    /// The pattern for the rows of a model; `fixed`: which bodies do not move. (n_bodies)
+    pub fn new(rows: &impl ResponseRows, fixed: &[bool]) -> Self {
+        let (order, touched) = eliminate(neighbours(rows, fixed));
         let mut position = vec![0; order.len()];
         for (k, &i) in order.iter().enumerate() {
             position[i] = k;
         }
-        let size = |i: usize| rows.blocks[i].n_rows;
+        let size = |i: usize| rows.place(i).n_rows;
         let mut first = vec![0; order.len()];
         let mut n_rows = 0;
         for &i in &order {
@@ -128,7 +159,7 @@ impl Factor {
             }
             below.push(places);
             factor.columns.push(Column {
-                first_row: rows.blocks[i].first_row,
+                first_row: rows.place(i).first_row,
                 first: first[i],
                 n,
                 diagonal,
@@ -159,22 +190,21 @@ impl Factor {
             debug_assert_eq!(to - from, later.len());
             factor.columns[k].updates = (start, factor.updates.len());
         }
-        factor.find_sources(rows, bodies, &position, &place);
+        factor.find_sources(rows, fixed, &position, &place);
         factor
     }
 
     fn find_sources(
         &mut self,
-        rows: &Rows,
-        bodies: &Bodies,
+        rows: &impl ResponseRows,
+        fixed: &[bool],
         position: &[usize],
         place: &dyn Fn(&[Column], usize, usize) -> usize,
     ) {
-        let mut at_body: Vec<Vec<(usize, usize)>> = vec![Vec::new(); bodies.fixed.len()];
-        for (i, block) in rows.blocks.iter().enumerate() {
-            for slot in 0..block.n_bodies {
-                let body = rows.body_list[block.first_body + slot];
-                if !bodies.fixed[body] {
+        let mut at_body: Vec<Vec<(usize, usize)>> = vec![Vec::new(); fixed.len()];
+        for i in 0..rows.n_blocks() {
+            for (slot, &body) in rows.bodies(i).iter().enumerate() {
+                if !fixed[body] {
                     at_body[body].push((i, slot));
                 }
             }
@@ -193,13 +223,13 @@ impl Factor {
     }
 
     /// Number of rows.
-    pub(super) fn n_rows(&self) -> usize {
+    pub fn n_rows(&self) -> usize {
         self.x.len()
     }
 
     /// The factor of K + ε diag K at the present rows.
-    pub(super) fn refresh_damped(&mut self, rows: &Rows, damping: f64) {
-        self.out.copy_from_slice(&rows.out);
+    pub fn refresh_damped(&mut self, rows: &impl ResponseRows, damping: f64) {
+        self.leave_out(rows);
         self.assemble(rows);
         for column in &self.columns {
             for k in 0..column.n {
@@ -210,45 +240,53 @@ impl Factor {
     }
 
     /// Whether the factor is that of all rows.
-    pub(crate) fn whole(&self) -> bool {
+    pub fn whole(&self) -> bool {
         !self.out.contains(&true)
     }
 
     /// The factor without the blocks that are `out`, if it is not that already.
-    pub(crate) fn refresh_without(&mut self, rows: &Rows) {
-        if !self.ready || self.out != rows.out {
-            self.out.copy_from_slice(&rows.out);
+    pub fn refresh_without(&mut self, rows: &impl ResponseRows) {
+        let same = |(i, out): (usize, &bool)| *out == rows.is_out(i);
+        if !self.ready || !self.out.iter().enumerate().all(same) {
+            self.leave_out(rows);
             self.make(rows);
         }
     }
 
+    fn leave_out(&mut self, rows: &impl ResponseRows) {
+        for (i, out) in self.out.iter_mut().enumerate() {
+            *out = rows.is_out(i);
+        }
+    }
+
     /// Numbers of K and of its factor at the present rows.
-    pub(crate) fn refresh(&mut self, rows: &Rows) {
+    pub fn refresh(&mut self, rows: &impl ResponseRows) {
         self.out.fill(false);
         self.make(rows);
     }
 
-    fn make(&mut self, rows: &Rows) {
+    fn make(&mut self, rows: &impl ResponseRows) {
         self.assemble(rows);
         self.factorize();
         self.ready = true;
     }
 
-    fn assemble(&mut self, rows: &Rows) {
+    fn assemble(&mut self, rows: &impl ResponseRows) {
         self.values.fill(0.0);
+        let (jac_all, response_all) = (rows.jac(), rows.response());
         for s in &self.sources {
             // Rows of zeros get no impulse.
             if self.out[s.i] || self.out[s.j] {
                 continue;
             }
-            let (block_i, block_j) = (&rows.blocks[s.i], &rows.blocks[s.j]);
+            let (block_i, block_j) = (rows.place(s.i), rows.place(s.j));
             let (m, n) = (block_i.n_rows, block_j.n_rows);
             let target = &mut self.values[s.target..s.target + m * n];
             let (width_i, width_j) = (6 * block_i.n_bodies, 6 * block_j.n_bodies);
             for a in 0..m {
-                let jac = &rows.jac[block_i.jac + a * width_i + 6 * s.slot_i..][..6];
+                let jac = &jac_all[block_i.jac + a * width_i + 6 * s.slot_i..][..6];
                 for b in 0..n {
-                    let response = &rows.response[block_j.jac + b * width_j + 6 * s.slot_j..][..6];
+                    let response = &response_all[block_j.jac + b * width_j + 6 * s.slot_j..][..6];
                     target[a * n + b] += jac.iter().zip(response).map(|(x, y)| x * y).sum::<f64>();
                 }
             }
@@ -262,9 +300,9 @@ impl Factor {
 
     fn factorize(&mut self) {
         (self.redundant, self.weakest) = (0, 1.0);
-        let mut inverse = [0.0; small::MAX * small::MAX];
+        let mut inverse = [0.0; MAX_ROWS * MAX_ROWS];
         // K_ij of the entries of one column, before they become L_ij = K_ij D⁻¹.
-        let mut raw = [0.0; small::MAX * small::MAX];
+        let mut raw = [0.0; MAX_ROWS * MAX_ROWS];
         for column in &self.columns {
             let n = column.n;
             let inverse = &mut inverse[..n * n];
@@ -315,7 +353,7 @@ impl Factor {
     }
 
     /// Solves K x = e in place of the model's rows: reads `e`, writes `x`. (n_rows)
-    pub(crate) fn solve(&mut self, e: &[f64], x: &mut [f64]) {
+    pub fn solve(&mut self, e: &[f64], x: &mut [f64]) {
         let y = &mut self.x;
         for column in &self.columns {
             y[column.first..][..column.n].copy_from_slice(&e[column.first_row..][..column.n]);
@@ -329,7 +367,7 @@ impl Factor {
                 subtract_apply(l, own, target, entry.n, column.n);
             }
         }
-        let mut own = [0.0; small::MAX];
+        let mut own = [0.0; MAX_ROWS];
         for column in self.columns.iter().rev() {
             let n = column.n;
             let inverse = &self.values[column.diagonal..][..n * n];

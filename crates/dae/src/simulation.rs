@@ -1,0 +1,416 @@
+//! Stepping: the integrator on the equations, with projection, events and statistics.
+
+use gelenk_model::{Event, Model, State, Statistics};
+use gelenk_ode::{Direction, Failure, Integrator, Method, Stop, System};
+
+use crate::equations::Equations;
+use crate::project::NotClosed;
+use crate::switch::{SwitchError, Switches, Watched};
+
+/// A joint open by more than this at the start is an error, m or rad.
+const OPEN_AT_START: f64 = 1e-6;
+
+/// A start velocity that is changed by more than this is told, m/s or rad/s.
+const CHANGED: f64 = 1e-6;
+
+/// Times of chattering after which a run ends.
+const MAX_CHATTER: u32 = 20;
+
+/// Settings of the engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Relative tolerance of the local error.
+    pub rtol: f64,
+    /// Absolute tolerance of the local error.
+    pub atol: f64,
+    /// The method; [`Method::Auto`] begins explicit and changes where the model is stiff.
+    pub method: Method,
+    /// Largest violation of the invariants that a step may leave; `None`: ten times the tolerances, not below 1e-13.
+    pub invariant_tolerance: Option<f64>,
+    /// Most steps tried.
+    pub max_steps: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            rtol: 1e-12,
+            atol: 1e-12,
+            method: Method::Auto,
+            invariant_tolerance: None,
+            max_steps: 10_000_000,
+        }
+    }
+}
+
+/// Why a run cannot go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DaeError {
+    /// The model has what the engine does not take.
+    #[error("{element}: {what}")]
+    Unsupported {
+        /// The element.
+        element: String,
+        /// Why.
+        what: String,
+    },
+    /// A joint is open at the start.
+    #[error("`{element}` is open by {gap:.3e} at the start: move its bodies to where it is closed")]
+    OpenAtStart {
+        /// The element.
+        element: String,
+        /// By how much, m or rad.
+        gap: f64,
+    },
+    /// A joint could not be closed.
+    #[error("t = {t} s: `{element}` stays open by {gap:.3e} after the projection: {SINGULAR}")]
+    NotClosed {
+        /// When.
+        t: f64,
+        /// The element.
+        element: String,
+        /// By how much, m or rad.
+        gap: f64,
+    },
+    /// Stops, ropes and friction contradict each other.
+    #[error("t = {t} s: it is not to be found whether `{element}` holds or lets go")]
+    Unsettled {
+        /// When.
+        t: f64,
+        /// The element.
+        element: String,
+    },
+    /// Events come without end.
+    #[error("t = {t} s: `{element}` switches to and fro without end")]
+    Chatters {
+        /// When.
+        t: f64,
+        /// The element.
+        element: String,
+    },
+    /// The integrator gave up.
+    #[error("{error}; {SINGULAR}")]
+    Integrator {
+        /// Its words.
+        error: gelenk_ode::Error,
+    },
+}
+
+const SINGULAR: &str =
+    "the mechanism may pass a singular position, where its joints do not determine the motion";
+
+impl DaeError {
+    /// The element at fault, if known.
+    pub fn element(&self) -> Option<&str> {
+        match self {
+            DaeError::Unsupported { element, .. }
+            | DaeError::OpenAtStart { element, .. }
+            | DaeError::NotClosed { element, .. }
+            | DaeError::Unsettled { element, .. }
+            | DaeError::Chatters { element, .. } => Some(element),
+            DaeError::Integrator { .. } => None,
+        }
+    }
+}
+
+/// The equations as the integrator sees them.
+#[derive(Clone, Debug)]
+struct Moving<'m> {
+    equations: Equations<'m>,
+    switches: Switches,
+    tolerance: f64,
+    /// Why a projection failed.
+    not_closed: Option<NotClosed>,
+}
+
+impl System for Moving<'_> {
+    fn dim(&self) -> usize {
+        self.equations.dim()
+    }
+
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Failure> {
+        if self.equations.rates(t, y, dy) { Ok(()) } else { Err(Failure::Domain) }
+    }
+
+    fn n_switches(&self) -> usize {
+        self.switches.watched.len()
+    }
+
+    fn switches(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Failure> {
+        self.equations.switch_values(&mut self.switches, t, y, g);
+        if g.iter().all(|g| g.is_finite()) { Ok(()) } else { Err(Failure::Domain) }
+    }
+
+    fn direction(&self, switch: usize) -> Direction {
+        match self.switches.watched[switch] {
+            Watched::Kink(_) => Direction::Both,
+            Watched::Bound(_) | Watched::Break(..) => Direction::Falling,
+        }
+    }
+
+    fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Failure> {
+        let found = self.equations.invariants(t, y);
+        if found.position <= self.tolerance && found.velocity <= self.tolerance {
+            return Ok(false);
+        }
+        match self.equations.project(t, y) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.not_closed = Some(error);
+                Err(Failure::Stop("a joint stays open".to_owned()))
+            }
+        }
+    }
+}
+
+/// A model on its way, step by step.
+#[derive(Clone, Debug)]
+pub struct Simulation<'m> {
+    moving: Moving<'m>,
+    integrator: Integrator,
+    /// Gives what poses do not tell.
+    like: State,
+    /// The last step ended at an event that has not been dealt with.
+    pending: bool,
+    chatter: u32,
+    events: Vec<Event>,
+    n_events: u64,
+}
+
+/// Refuses what the engine does not have: contact of bodies.
+pub fn check_model(model: &Model) -> Result<(), DaeError> {
+    match model.bodies.iter().find(|body| body.contact.collide) {
+        Some(body) => Err(DaeError::Unsupported {
+            element: format!("body `{}`", body.name),
+            what: "contact of bodies is no part of the dae engine; run it with the impulse engine, or write the ground as a force law"
+                .to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+impl<'m> Simulation<'m> {
+    /// A run of `model` from `start`. Joints are closed and velocities fitted to them; a joint open by more than 1e-6 is an error.
+    pub fn new(model: &'m Model, start: &State, options: &Options) -> Result<Self, DaeError> {
+        check_model(model)?;
+        let mut equations = Equations::new(model, start);
+        let mut y = equations.y_of(start);
+        equations.read(start.t, &y);
+        equations.arrive(start.t);
+        let found = equations.invariants(start.t, &y);
+        if let Some(block) = found.worst_block.filter(|_| !(found.position <= OPEN_AT_START)) {
+            let element = model.rows[block].name.clone();
+            return Err(DaeError::OpenAtStart { element, gap: found.position });
+        }
+        let mut switches = Switches::new(&equations);
+        let named = |error: SwitchError| explain(model, start.t, error);
+        equations.project(start.t, &mut y).map_err(|e| named(e.into()))?;
+        let mut events = Vec::new();
+        let change = changed(&equations, start);
+        if change > CHANGED {
+            let detail = format!(
+                "velocities at the start did not fit the joints and were changed by up to {change:.2e}"
+            );
+            events.push(Event::new(start.t, "start-velocity", Vec::new(), detail));
+        }
+        if !switches.watched.is_empty() {
+            events.extend(equations.switch(&mut switches, start.t, &mut y, &[]).map_err(named)?);
+        }
+        equations.read(start.t, &y);
+        equations.arrive(start.t);
+        let tolerance = options
+            .invariant_tolerance
+            .unwrap_or_else(|| (10.0 * options.rtol.max(options.atol)).max(1e-13));
+        let settings = gelenk_ode::Options {
+            method: options.method,
+            rtol: options.rtol,
+            atol: options.atol,
+            max_steps: options.max_steps,
+            ..gelenk_ode::Options::default()
+        };
+        let integrator = Integrator::new(settings, start.t, &y)
+            .map_err(|error| DaeError::Integrator { error })?;
+        Ok(Simulation {
+            moving: Moving { equations, switches, tolerance, not_closed: None },
+            integrator,
+            like: start.clone(),
+            pending: false,
+            chatter: 0,
+            n_events: 0,
+            events,
+        })
+    }
+
+    /// The time reached, s.
+    pub fn t(&self) -> f64 {
+        self.integrator.t()
+    }
+
+    /// p, v and the books at the time reached.
+    pub fn y(&self) -> &[f64] {
+        self.integrator.y()
+    }
+
+    /// The equations.
+    pub fn equations(&mut self) -> &mut Equations<'m> {
+        &mut self.moving.equations
+    }
+
+    /// Energy lost in impacts so far, J.
+    pub fn impact_loss(&self) -> f64 {
+        self.moving.switches.impact_loss
+    }
+
+    /// Work and dissipation so far, J, from y.
+    pub fn booked(&self, y: &[f64]) -> [f64; 2] {
+        match y.get(2 * self.moving.equations.layout.n..) {
+            Some([work, dissipation]) => [*work, *dissipation],
+            _ => [0.0; 2],
+        }
+    }
+
+    /// What the method in use is called.
+    pub fn method(&self) -> Method {
+        self.integrator.method()
+    }
+
+    /// Largest violation of the invariants that a step may leave.
+    pub fn invariant_tolerance(&self) -> f64 {
+        self.moving.tolerance
+    }
+
+    /// The events since they were last taken.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// One step towards `t_end`. Where it ends at an event, call [`Simulation::switch`] after looking at the step; otherwise the next
+    /// call does.
+    pub fn advance(&mut self, t_end: f64) -> Result<Stop, DaeError> {
+        self.switch()?;
+        self.moving.not_closed = None;
+        let stop = self.integrator.advance(&mut self.moving, t_end);
+        let model = self.moving.equations.model();
+        let stop = stop.map_err(|error| match self.moving.not_closed.take() {
+            Some(open) => explain(model, self.integrator.t(), open.into()),
+            None => DaeError::Integrator { error },
+        })?;
+        self.pending = matches!(stop, Stop::Event | Stop::Chattering);
+        if stop == Stop::Chattering {
+            self.chatter += 1;
+            if self.chatter > MAX_CHATTER {
+                let element = self.first_fired();
+                return Err(DaeError::Chatters { t: self.t(), element });
+            }
+        }
+        Ok(stop)
+    }
+
+    fn first_fired(&self) -> String {
+        let model = self.moving.equations.model();
+        let fired = self.integrator.events().first();
+        match fired.map(|event| self.moving.switches.watched[event.switch]) {
+            Some(Watched::Bound(i)) => model.rows[i].name.clone(),
+            Some(Watched::Break(joint, _)) => model.joints[joint.index()].name.clone(),
+            _ => "a force law".to_owned(),
+        }
+    }
+
+    /// Deals with the event at which the last step ended: modes, impacts, restart. Nothing where there is none.
+    pub fn switch(&mut self) -> Result<(), DaeError> {
+        if !std::mem::take(&mut self.pending) {
+            return Ok(());
+        }
+        let t = self.integrator.t();
+        let mut y = self.integrator.y().to_vec();
+        let fired = self.integrator.events().to_vec();
+        self.n_events += fired.len() as u64;
+        let Moving { equations, switches, .. } = &mut self.moving;
+        equations.read(t, &y);
+        equations.arrive(t);
+        let told = equations
+            .switch(switches, t, &mut y, &fired)
+            .map_err(|error| explain(equations.model(), t, error))?;
+        self.events.extend(told);
+        self.integrator.set_state(&y);
+        Ok(())
+    }
+
+    /// y at a time of the last step, on the invariants. Asks for it before [`Simulation::switch`].
+    pub fn at(&mut self, t: f64) -> Result<Vec<f64>, DaeError> {
+        let mut y = self.integrator.y().to_vec();
+        if t.to_bits() == self.integrator.t().to_bits() {
+            return Ok(y);
+        }
+        let found = self.integrator.at(&mut self.moving, t, &mut y);
+        found.map_err(|error| DaeError::Integrator { error })?;
+        let equations = &mut self.moving.equations;
+        equations
+            .project(t, &mut y)
+            .map_err(|error| explain(equations.model(), t, error.into()))?;
+        Ok(y)
+    }
+
+    /// Reads y and counts joint coordinates on from there; the state as the model keeps it.
+    pub fn look(&mut self, t: f64, y: &[f64]) -> State {
+        let equations = &mut self.moving.equations;
+        equations.read(t, y);
+        equations.arrive(t);
+        equations.state(t, &self.like)
+    }
+
+    /// Runs to `t_end`, events and all; the state there.
+    pub fn run(&mut self, t_end: f64) -> Result<State, DaeError> {
+        while self.t() < t_end {
+            let stop = self.advance(t_end)?;
+            let (t, y) = (self.t(), self.y().to_vec());
+            self.moving.equations.read(t, &y);
+            self.moving.equations.arrive(t);
+            self.switch()?;
+            if stop == Stop::End {
+                break;
+            }
+        }
+        let (t, y) = (self.t(), self.y().to_vec());
+        Ok(self.look(t, &y))
+    }
+
+    /// What it has cost so far.
+    pub fn statistics(&self) -> Statistics {
+        let (stats, equations) = (self.integrator.stats(), &self.moving.equations);
+        Statistics {
+            steps: stats.steps as u64,
+            rejected: stats.rejected as u64,
+            evaluations: equations.evaluations,
+            factorizations: equations.solver.factorizations,
+            projections: equations.projections,
+            events: self.n_events,
+            stiff_at: stats.stiff_at,
+        }
+    }
+}
+
+/// How far the velocities read last are from those of a state.
+fn changed(equations: &Equations<'_>, start: &State) -> f64 {
+    let mut change: f64 = 0.0;
+    for place in &equations.layout().places {
+        let (i, twist) = (place.body, &equations.twists[place.body]);
+        change = change.max((twist.s_dot - start.s_dot[i]).norm());
+        // About an axis without inertia a velocity means nothing.
+        if place.rigid && equations.model().bodies[i].inertia_inv.iter().all(|x| *x != 0.0) {
+            change = change.max((twist.omega - start.omega[i]).norm());
+        }
+    }
+    change
+}
+
+fn explain(model: &Model, t: f64, error: SwitchError) -> DaeError {
+    let name = |block: usize| model.rows.get(block).map_or(String::new(), |b| b.name.clone());
+    match error {
+        SwitchError::Unsettled(block) => DaeError::Unsettled { t, element: name(block) },
+        SwitchError::NotClosed(open) => {
+            DaeError::NotClosed { t, element: name(open.block), gap: open.gap }
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! Switching: ropes, end stops, dry friction, joints that break, and corners of force laws.
+//!
+//! Each has a switching function that is positive as long as its mode lasts; where it falls to zero a step ends, and the modes are found
+//! anew ([`Equations::switch`]):
+//! ```text
+//! slack rope, stop with room      −C             touches: an impact, or it holds
+//! taut rope, touched stop         −λ             lets go
+//! friction that slips             s q̇            comes to rest: it sticks, or turns
+//! friction that sticks            F − |λ|        gives way
+//! joint that can break            F_b − |force|, T_b − |torque|
+//! corner of an expression         its argument, either way
+//! ```
+//! Which of those that touch or rest hold is a linear complementarity problem, solved by changing one at a time, the first that is wrong
+//! (Murty's rule), which ends after finitely many changes.
+
+use gelenk_model::joint::{JointId, MAX_ROWS};
+use gelenk_model::rows::RowKind;
+use gelenk_model::{Event, Twist};
+use gelenk_ode::EventKind;
+
+use crate::equations::{Equations, Mode, instant};
+use crate::project::NotClosed;
+
+/// A stop or rope this near touches, m or rad.
+const TOUCHES: f64 = 1e-10;
+/// Slower than this is at rest, m/s or rad/s.
+const SLOW: f64 = 1e-9;
+/// A bounce slower than this does not bounce: the end of the infinitely many bounces of a ball that comes to rest.
+const SLOWEST_BOUNCE: f64 = 1e-6;
+/// Forces of the wrong sign up to this part of the largest one are zero.
+const NO_FORCE: f64 = 1e-10;
+/// Impacts that may follow one another at one instant.
+const MAX_IMPACTS: u32 = 50;
+/// Those of them that bounce; the others are plastic.
+const ELASTIC_IMPACTS: u32 = 20;
+
+/// What a switching function watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// A block with bounds.
+    Bound(usize),
+    /// The force (false: torque) at which a joint breaks.
+    Break(JointId, bool),
+    /// A corner of the signals.
+    Kink(usize),
+}
+
+/// Modes that do not settle.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SwitchError {
+    /// Holding and letting go contradict each other at this block.
+    Unsettled(usize),
+    /// A joint cannot be closed.
+    NotClosed(NotClosed),
+}
+
+impl From<NotClosed> for SwitchError {
+    fn from(error: NotClosed) -> Self {
+        SwitchError::NotClosed(error)
+    }
+}
+
+/// The switching functions of a model and what they have done.
+#[derive(Clone, Debug)]
+pub(crate) struct Switches {
+    pub(crate) watched: Vec<Watched>,
+    /// Friction of coordinates whose motion is prescribed: it never sticks. (n blocks)
+    prescribed: Vec<bool>,
+    /// Whether any function needs forces.
+    kinks: Vec<f64>,
+    /// Energy lost in impacts so far, J.
+    pub(crate) impact_loss: f64,
+}
+
+impl Switches {
+    pub(crate) fn new(equations: &Equations<'_>) -> Self {
+        let model = equations.model;
+        let mut watched = Vec::new();
+        for (i, block) in model.rows.iter().enumerate() {
+            if block.one_sided(model) || block.is_bound() {
+                watched.push(Watched::Bound(i));
+            }
+        }
+        for (i, joint) in (0u32..).zip(&model.joints) {
+            if joint.properties.break_force.is_some() {
+                watched.push(Watched::Break(JointId(i), true));
+            }
+            if joint.properties.break_torque.is_some() {
+                watched.push(Watched::Break(JointId(i), false));
+            }
+        }
+        let n_kinks = model.signals.n_kinks();
+        watched.extend((0..n_kinks).map(Watched::Kink));
+        let driven = |joint: JointId, which: usize| {
+            model.rows.iter().any(|block| match &block.kind {
+                RowKind::Tie(tie) => {
+                    matches!(tie.terms[..], [(j, w, _)] if (j, w) == (joint, which))
+                }
+                _ => false,
+            })
+        };
+        let prescribed = model.rows.iter().map(|block| match &block.kind {
+            RowKind::Friction(friction) => driven(friction.joint, friction.which),
+            _ => false,
+        });
+        Switches {
+            watched,
+            prescribed: prescribed.collect(),
+            kinks: vec![0.0; n_kinks],
+            impact_loss: 0.0,
+        }
+    }
+}
+
+impl Equations<'_> {
+    /// Values of the switching functions at (t, y).
+    pub(crate) fn switch_values(
+        &mut self,
+        switches: &mut Switches,
+        t: f64,
+        y: &[f64],
+        g: &mut [f64],
+    ) {
+        self.read(t, y);
+        let needs_forces = |watched: &Watched| match *watched {
+            Watched::Bound(i) => self.mode[i] == Mode::Holds,
+            Watched::Break(joint, _) => self.active[joint.index()],
+            Watched::Kink(_) => false,
+        };
+        let forces = switches.watched.iter().any(needs_forces);
+        if forces {
+            self.accelerate(t);
+        }
+        let breaks = switches.watched.iter().any(|w| matches!(w, Watched::Break(..)));
+        let reactions = if breaks { self.reactions() } else { Vec::new() };
+        let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+        self.model.signals.evaluate_kinks(self.model, &at, &mut self.work, &mut switches.kinks);
+        for (g, watched) in g.iter_mut().zip(&switches.watched) {
+            *g = match *watched {
+                Watched::Bound(i) => self.bound_value(i, t),
+                Watched::Break(joint, force) => {
+                    let properties = &self.model.joints[joint.index()].properties;
+                    let reaction = &reactions[joint.index()];
+                    let (limit, now) = if force {
+                        (properties.break_force, reaction.force.norm())
+                    } else {
+                        (properties.break_torque, reaction.torque.norm())
+                    };
+                    if self.active[joint.index()] { limit.unwrap_or(f64::MAX) - now } else { 1.0 }
+                }
+                Watched::Kink(k) => switches.kinks[k],
+            };
+        }
+    }
+
+    fn bound_value(&mut self, i: usize, t: f64) -> f64 {
+        let block = &self.model.rows[i];
+        if !block.is_active(&self.active) {
+            return 1.0;
+        }
+        match (&block.kind, self.mode[i]) {
+            (RowKind::Friction(friction), Mode::Slips(sign)) => {
+                let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+                sign * self.model.joint_velocity(friction.joint, friction.which, &at)
+            }
+            (RowKind::Friction(friction), Mode::Holds) => {
+                friction.force - self.lambda[block.first_row].abs()
+            }
+            (RowKind::Friction(_), Mode::Free) => 1.0,
+            (_, Mode::Holds) => -self.lambda[block.first_row],
+            _ => {
+                let mut c = [0.0; MAX_ROWS];
+                self.raw_error(i, t, &mut c[..block.n_rows]);
+                -c[0]
+            }
+        }
+    }
+
+    /// Finds the modes after an event, with the impacts there are, and puts y on the new conditions. What happened is told.
+    pub(crate) fn switch(
+        &mut self,
+        switches: &mut Switches,
+        t: f64,
+        y: &mut [f64],
+        fired: &[gelenk_ode::Event],
+    ) -> Result<Vec<Event>, SwitchError> {
+        let mut events = Vec::new();
+        self.read(t, y);
+        self.accelerate(t);
+        for event in fired.iter().filter(|event| event.kind != EventKind::Grazing) {
+            match switches.watched[event.switch] {
+                Watched::Bound(i) => self.flip(switches, i, t, &mut events),
+                Watched::Break(joint, _) => self.break_joint(joint, t, &mut events),
+                Watched::Kink(_) => {}
+            }
+        }
+        let touched = self.touched(t);
+        if self.impacts(switches, &touched, t, &mut events)? {
+            self.write(y);
+        }
+        self.settle(switches, t)?;
+        self.project(t, y)?;
+        Ok(events)
+    }
+
+    /// The change that a switching function announced.
+    fn flip(&mut self, switches: &Switches, i: usize, t: f64, events: &mut Vec<Event>) {
+        let block = &self.model.rows[i];
+        if !block.is_active(&self.active) {
+            return;
+        }
+        let tell = |kind: &str, what: &str| {
+            let joint = block.joint().map(|id| self.model.joints[id.index()].name.clone());
+            Event::new(t, kind, joint.into_iter().collect(), format!("`{}` {what}", block.name))
+        };
+        match (&block.kind, self.mode[i]) {
+            (RowKind::Friction(friction), Mode::Slips(sign)) => {
+                events.push(tell("rest", "comes to rest"));
+                if switches.prescribed[i] {
+                    self.set_mode(i, Mode::Slips(-sign));
+                } else {
+                    let (joint, which) = (friction.joint, friction.which);
+                    let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+                    self.held[friction.slot] = self.model.joint_coordinate(joint, which, &at);
+                    self.set_mode(i, Mode::Holds);
+                }
+            }
+            (RowKind::Friction(_), Mode::Holds) => {
+                events.push(tell("slip", "gives way"));
+                let sign = -self.lambda[block.first_row].signum();
+                self.set_mode(i, Mode::Slips(sign));
+            }
+            (_, Mode::Holds) => {
+                events.push(tell("release", "lets go"));
+                self.set_mode(i, Mode::Free);
+            }
+            _ => {}
+        }
+    }
+
+    fn break_joint(&mut self, joint: JointId, t: f64, events: &mut Vec<Event>) {
+        if !std::mem::replace(&mut self.active[joint.index()], false) {
+            return;
+        }
+        let name = self.model.joints[joint.index()].name.clone();
+        events.push(Event::new(t, "break", vec![name.clone()], format!("joint `{name}` breaks")));
+        for (i, block) in self.model.rows.iter().enumerate() {
+            if !block.is_active(&self.active) {
+                self.mode[i] = Mode::Free;
+                self.rows.out[i] = true;
+            }
+        }
+    }
+
+    /// Ropes and stops that are touched.
+    fn touched(&mut self, t: f64) -> Vec<usize> {
+        let model = self.model;
+        let mut touched = Vec::new();
+        for (i, block) in model.rows.iter().enumerate() {
+            if !block.one_sided(model) || !block.is_active(&self.active) {
+                continue;
+            }
+            let mut c = [0.0; MAX_ROWS];
+            self.raw_error(i, t, &mut c[..block.n_rows]);
+            if self.mode[i] == Mode::Holds
+                || c[0] >= -block.tolerance.unwrap_or(TOUCHES).min(TOUCHES)
+            {
+                touched.push(i);
+            }
+        }
+        touched
+    }
+
+    fn rate_of(&mut self, i: usize, t: f64) -> f64 {
+        let mut c = [0.0; MAX_ROWS];
+        let n = self.model.rows[i].n_rows;
+        self.error_rate(i, t, &mut c[..n]);
+        c[0]
+    }
+
+    /// Impacts at this instant, by Poisson's law: a compression after which nothing runs into what it touches (p ≤ 0, Ċ ≤ 0, p Ċ = 0),
+    /// then each stop gives its part ε of the compression's impulse back. Joints stay closed; dry friction, a finite force, has no part
+    /// in it. Whether there was any.
+    fn impacts(
+        &mut self,
+        switches: &mut Switches,
+        touched: &[usize],
+        t: f64,
+        events: &mut Vec<Event>,
+    ) -> Result<bool, SwitchError> {
+        for round in 0..MAX_IMPACTS {
+            let rates: Vec<f64> = touched.iter().map(|&i| self.rate_of(i, t)).collect();
+            if !rates.iter().any(|rate| *rate > SLOW) {
+                return Ok(round > 0);
+            }
+            let before = self.twists.clone();
+            let energy_before = self.kinetic_energy();
+            let friction = self.friction_out();
+            let impulses = self.compress(touched, &rates, t)?;
+            let mut bounces = vec![0.0; self.model.n_rows()];
+            let mut any = false;
+            for (&i, rate) in touched.iter().zip(&rates) {
+                let RowKind::Stop(stop) = &self.model.rows[i].kind else { continue };
+                let row = self.model.rows[i].first_row;
+                let fast = stop.restitution * rate > SLOWEST_BOUNCE;
+                if fast && round < ELASTIC_IMPACTS && impulses[row] < 0.0 {
+                    bounces[row] = stop.restitution * impulses[row];
+                    any = true;
+                }
+            }
+            if any {
+                for &i in touched {
+                    self.rows.out[i] = bounces[self.model.rows[i].first_row] == 0.0;
+                }
+                self.rows.apply(&bounces, &mut self.twists);
+                for &i in touched {
+                    self.rows.out[i] = true;
+                }
+                self.fit_velocities(t);
+            }
+            for &i in touched {
+                self.set_mode(i, Mode::Free);
+            }
+            for (i, mode) in friction {
+                self.set_mode(i, mode);
+            }
+            self.jacobians(t);
+            switches.impact_loss += energy_before - self.kinetic_energy();
+            for (&i, rate) in touched.iter().zip(&rates) {
+                let p = impulses[self.model.rows[i].first_row];
+                if p != 0.0 && *rate > SLOW {
+                    let after = self.rate_of(i, t);
+                    events.push(self.impact_event(
+                        i,
+                        t,
+                        *rate,
+                        after,
+                        p + bounces[self.model.rows[i].first_row],
+                    ));
+                }
+            }
+            debug_assert_eq!(before.len(), self.twists.len());
+        }
+        Err(SwitchError::Unsettled(touched.first().copied().unwrap_or(0)))
+    }
+
+    fn impact_event(&self, i: usize, t: f64, before: f64, after: f64, p: f64) -> Event {
+        let block = &self.model.rows[i];
+        let joint = block.joint().map(|id| self.model.joints[id.index()].name.clone());
+        let (what, sign) = match &block.kind {
+            RowKind::Stop(stop) => ("end stop", stop.side.sign()),
+            _ => ("rope", 1.0),
+        };
+        let detail = format!(
+            "{what} `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
+            block.name,
+            sign * before,
+            sign * after,
+            sign * p
+        );
+        Event::new(t, "impact", joint.into_iter().collect(), detail)
+    }
+
+    /// Takes dry friction out of the rows; gives back what it did.
+    fn friction_out(&mut self) -> Vec<(usize, Mode)> {
+        let is_friction = |i: &usize| matches!(self.model.rows[*i].kind, RowKind::Friction(_));
+        let list: Vec<(usize, Mode)> =
+            (0..self.mode.len()).filter(is_friction).map(|i| (i, self.mode[i])).collect();
+        for &(i, _) in &list {
+            self.rows.out[i] = true;
+        }
+        list
+    }
+
+    /// The compression: p of all rows. Leaves the velocities after it.
+    fn compress(
+        &mut self,
+        touched: &[usize],
+        rates: &[f64],
+        t: f64,
+    ) -> Result<Vec<f64>, SwitchError> {
+        let start: Vec<Twist> = self.twists.clone();
+        let mut holds: Vec<bool> = touched
+            .iter()
+            .zip(rates)
+            .map(|(&i, rate)| *rate > SLOW || self.mode[i] == Mode::Holds)
+            .collect();
+        for _ in 0..20 + 4 * touched.len() * touched.len() {
+            for (&i, holds) in touched.iter().zip(&holds) {
+                self.rows.out[i] = !holds;
+            }
+            self.twists.copy_from_slice(&start);
+            let impulses = self.fit_velocities(t);
+            let largest = impulses.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+            let mut wrong = None;
+            for (k, &i) in touched.iter().enumerate() {
+                let p = impulses[self.model.rows[i].first_row];
+                let is_wrong =
+                    if holds[k] { p > NO_FORCE * largest } else { self.rate_of(i, t) > SLOW };
+                if is_wrong {
+                    wrong = Some(k);
+                    break;
+                }
+            }
+            match wrong {
+                Some(k) => holds[k] = !holds[k],
+                None => return Ok(impulses),
+            }
+        }
+        Err(SwitchError::Unsettled(touched.first().copied().unwrap_or(0)))
+    }
+
+    fn kinetic_energy(&self) -> f64 {
+        let mut sum = 0.0;
+        for place in &self.layout.places {
+            let (body, twist) = (&self.model.bodies[place.body], &self.twists[place.body]);
+            let omega = self.poses[place.body].rot.tr_mul(&twist.omega);
+            let spin = body.inertia.component_mul(&omega).dot(&omega);
+            sum += 0.5 * (body.mass * twist.s_dot.norm_squared() + spin);
+        }
+        sum
+    }
+
+    /// Which of the blocks that touch or rest hold, so that forces and accelerations have the right signs.
+    fn settle(&mut self, switches: &Switches, t: f64) -> Result<(), SwitchError> {
+        let model = self.model;
+        self.jacobians(t);
+        // Blocks that may hold or not; others are set for good.
+        let mut open: Vec<usize> = Vec::new();
+        for i in self.touched(t) {
+            let rate = self.rate_of(i, t);
+            if rate.abs() <= 10.0 * SLOW {
+                // What has just let go, or was never touched, begins without a force where nothing asks for one.
+                open.push(i);
+            } else {
+                self.set_mode(i, Mode::Free);
+            }
+        }
+        for (i, block) in model.rows.iter().enumerate() {
+            let RowKind::Friction(friction) = &block.kind else { continue };
+            if !block.is_active(&self.active) {
+                continue;
+            }
+            let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+            let rate = model.joint_velocity(friction.joint, friction.which, &at);
+            if switches.prescribed[i] {
+                if rate.abs() > SLOW {
+                    self.set_mode(i, Mode::Slips(rate.signum()));
+                }
+                continue;
+            }
+            if rate.abs() > SLOW {
+                self.set_mode(i, Mode::Slips(rate.signum()));
+                continue;
+            }
+            if self.mode[i] == Mode::Free {
+                self.held[friction.slot] =
+                    model.joint_coordinate(friction.joint, friction.which, &at);
+                self.set_mode(i, Mode::Holds);
+            }
+            open.push(i);
+        }
+        open.sort_unstable();
+        for _ in 0..20 + 8 * open.len() * open.len().max(1) {
+            self.accelerate(t);
+            let Some((i, mode)) = self.first_wrong(&open) else { return Ok(()) };
+            if let (RowKind::Friction(friction), Mode::Holds) = (&model.rows[i].kind, mode) {
+                let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+                self.held[friction.slot] =
+                    model.joint_coordinate(friction.joint, friction.which, &at);
+            }
+            self.set_mode(i, mode);
+        }
+        Err(SwitchError::Unsettled(open.first().copied().unwrap_or(0)))
+    }
+
+    /// The first block of the list whose mode contradicts the forces, and the mode it should have.
+    fn first_wrong(&self, open: &[usize]) -> Option<(usize, Mode)> {
+        let largest_force = self.lambda.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        let size = |twist: &Twist| twist.s_dot.amax().max(twist.omega.amax());
+        let largest = self.accelerations.iter().map(size).fold(0.0, f64::max);
+        let no_force = NO_FORCE * largest_force;
+        // Accelerations up to this are none.
+        let no_rise = 1e-9 * largest.max(1e-3);
+        for &i in open {
+            let block = &self.model.rows[i];
+            let lambda = self.lambda[block.first_row];
+            let mut rise = [0.0; MAX_ROWS];
+            self.rows.rate(i, &self.accelerations, &mut rise[..block.n_rows]);
+            let rise = rise[0] - self.gamma[block.first_row];
+            let mode = match (&block.kind, self.mode[i]) {
+                (RowKind::Friction(f), Mode::Holds) if lambda.abs() > f.force + no_force => {
+                    Mode::Slips(-lambda.signum())
+                }
+                (RowKind::Friction(_), Mode::Slips(sign)) if sign * rise < -no_rise => Mode::Holds,
+                (RowKind::Friction(_), _) => continue,
+                (_, Mode::Holds) if lambda > no_force => Mode::Free,
+                (_, Mode::Free) if rise > no_rise => Mode::Holds,
+                _ => continue,
+            };
+            return Some((i, mode));
+        }
+        None
+    }
+}
