@@ -49,7 +49,8 @@ pub struct Conditions {
 /// [`Conditions::left_out`], and so are prescribed motions and equations that contain time.
 pub fn conditions(model: &Model, state: &State) -> Conditions {
     let writer = Writer { model, layout: Layout::new(model), state };
-    let mut found = Conditions { variables: writer.names(), list: Vec::new(), left_out: Vec::new() };
+    let mut found =
+        Conditions { variables: writer.names(), list: Vec::new(), left_out: Vec::new() };
     for place in writer.layout.places.iter().filter(|place| place.rigid) {
         let columns: [Vector; 3] =
             [Vec3::x(), Vec3::y(), Vec3::z()].map(|u| writer.direction(place.body, &u));
@@ -230,9 +231,9 @@ pub fn from_expression(
         let value = match pool.node(e) {
             Node::Number(number) => Ok(Polynomial::constant(number.to_f64())),
             Node::Constant(constant) => Ok(Polynomial::constant(constant.value())),
-            Node::Sum(list) => list
-                .iter()
-                .try_fold(Polynomial::default(), |sum, part| Ok(&sum + &get(part)?)),
+            Node::Sum(list) => {
+                list.iter().try_fold(Polynomial::default(), |sum, part| Ok(&sum + &get(part)?))
+            }
             Node::Product(list) => list
                 .iter()
                 .try_fold(Polynomial::constant(1.0), |product, part| Ok(&product * &get(part)?)),
@@ -240,11 +241,13 @@ pub fn from_expression(
                 let whole = pool.as_f64(exponent).filter(|k| k.fract() == 0.0 && *k >= 0.0);
                 let number = get(&base).ok().filter(|base| base.degree() == 0);
                 match (whole, number, pool.as_f64(exponent)) {
-                    (_, Some(base), Some(k)) => {
-                        Ok(Polynomial::constant(base.value(&[]).powf(k)))
-                    }
+                    (_, Some(base), Some(k)) => Ok(Polynomial::constant(base.value(&[]).powf(k))),
                     (Some(k), _, _) if k <= f64::from(MOST_POWER) => {
-                        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
+                        #[expect(
+                            clippy::cast_possible_truncation,
+                            clippy::cast_sign_loss,
+                            reason = "a small whole number"
+                        )]
                         let k = k as u32;
                         get(&base).map(|base| base.power(k))
                     }

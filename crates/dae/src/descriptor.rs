@@ -48,7 +48,9 @@ pub enum DescriptorError {
     #[error("the velocities cannot be made consistent with the components that are to stay")]
     Contradiction,
     /// Newton's method does not converge: too far from the conditions.
-    #[error("the start is too far from the conditions: {gap:.1e} left after {iterations} iterations")]
+    #[error(
+        "the start is too far from the conditions: {gap:.1e} left after {iterations} iterations"
+    )]
     TooFar {
         /// Largest |g| left.
         gap: f64,
@@ -143,7 +145,8 @@ impl<'a> Descriptor<'a> {
         right.rows_mut(n, k).copy_from(lower);
         let factor = matrix.full_piv_lu();
         let pivots = factor.u().diagonal();
-        let (least, most) = (pivots.iter().fold(f64::INFINITY, |a, b| a.min(b.abs())), pivots.amax());
+        let (least, most) =
+            (pivots.iter().fold(f64::INFINITY, |a, b| a.min(b.abs())), pivots.amax());
         if !(least > RANK_TOLERANCE * most) {
             return Err(DescriptorError::Singular);
         }

@@ -184,9 +184,7 @@ pub fn integrate(
         Relaxation::Linear | Relaxation::Baumgarte { .. } => None,
     };
     let target = match relaxation {
-        Relaxation::Linear => {
-            Target { t0, a: g0.clone(), b: g_vel0, c: zero(), alpha: 0.0 }
-        }
+        Relaxation::Linear => Target { t0, a: g0.clone(), b: g_vel0, c: zero(), alpha: 0.0 },
         Relaxation::Baumgarte { alpha } => Target {
             t0,
             a: g0.clone(),
@@ -264,8 +262,7 @@ pub fn initial_projection(
 /// force −z − ż drives them back to zero; else none acts on them. Start with z = ż = 0.
 pub fn with_added_variables<'a>(system: Descriptor<'a>, pull: bool) -> Descriptor<'a> {
     let (n, k) = (system.n(), system.g.len());
-    let squares =
-        system.g.iter().fold(Polynomial::default(), |sum, g| &sum + &g.power(2));
+    let squares = system.g.iter().fold(Polynomial::default(), |sum, g| &sum + &g.power(2));
     let g = (system.g.iter().enumerate())
         .map(|(i, g)| g + &(&Polynomial::variable(n + i) * &squares))
         .collect();

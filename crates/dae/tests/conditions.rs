@@ -30,7 +30,9 @@ fn pair(joint: &str) -> String {
             "fixed" | "translation" => format!("point = [{x}, 0.1, 0.2]"),
             _ => format!("point = [{x}, 0.1, 0.2]\naxis = [0.3, -1, 0.5]"),
         };
-        format!("[[joint]]\nname = \"{name}\"\ntype = \"{joint}\"\nbetween = [\"{a}\", \"{b}\"]\n{place}\n")
+        format!(
+            "[[joint]]\nname = \"{name}\"\ntype = \"{joint}\"\nbetween = [\"{a}\", \"{b}\"]\n{place}\n"
+        )
     };
     [
         bar("one", 0.5),
@@ -249,8 +251,7 @@ fn the_dense_system_agrees_with_the_engine() {
         let Ok(system) = Descriptor::of_model(&model, &model.start) else { continue };
         let (p, v) = (&y[..n], &y[n..2 * n]);
         assert!(system.value(p).amax() < 1e-13);
-        let Ok((a, _)) =
-            system.accelerations(0.0, p, v, &nalgebra::DVector::zeros(system.g.len()))
+        let Ok((a, _)) = system.accelerations(0.0, p, v, &nalgebra::DVector::zeros(system.g.len()))
         else {
             // Redundant rows or thin rods: the dense system is singular.
             continue;

@@ -64,17 +64,22 @@ fn baumgarte_relaxation_returns_to_the_conditions() {
     for t in [0.1_f64, 0.5, 4.0] {
         let (p, _) = integrate(&system, &relaxation, (0.0, &[p0], &[v0]), t, &options()).unwrap();
         let (g, g_dot) = (p0 * p0 - 1.0, 2.0 * p0 * v0);
-        let target = (g
-            + (g_dot + alpha * g) * t
-            + (alpha * g_dot + 0.5 * alpha * alpha * g) * t * t)
-            * (-alpha * t).exp();
+        let target =
+            (g + (g_dot + alpha * g) * t + (alpha * g_dot + 0.5 * alpha * alpha * g) * t * t)
+                * (-alpha * t).exp();
         assert!((p[0] * p[0] - 1.0 - target).abs() < 1e-10, "{t}");
     }
     let (p, v) = integrate(&system, &relaxation, (0.0, &[p0], &[v0]), 6.0, &options()).unwrap();
     assert!((p[0] - 1.0).abs() < 1e-12 && v[0].abs() < 1e-12, "{p:?} {v:?}");
     // Small p and a large inward v: too slow an α meets the singularity, a faster one turns back before it.
     let run = |alpha| {
-        integrate(&system, &Relaxation::Baumgarte { alpha }, (0.0, &[0.5], &[-1.0]), 5.0, &options())
+        integrate(
+            &system,
+            &Relaxation::Baumgarte { alpha },
+            (0.0, &[0.5], &[-1.0]),
+            5.0,
+            &options(),
+        )
     };
     assert!(run(1.0).is_err());
     let (p, _) = run(20.0).unwrap();
@@ -84,11 +89,8 @@ fn baumgarte_relaxation_returns_to_the_conditions() {
 /// p = p0 + v0 t for every p0 ≠ 0, and the same for g, g³ + 2g and 5g − g².
 #[test]
 fn orthogonal_relaxation_goes_straight_on_whatever_the_form() {
-    let forms: [Descriptor<'static>; 3] = [
-        plain(),
-        point(|g| &g.power(3) + &g.scaled(2.0)),
-        point(|g| &g.scaled(5.0) - &g.power(2)),
-    ];
+    let forms: [Descriptor<'static>; 3] =
+        [plain(), point(|g| &g.power(3) + &g.scaled(2.0)), point(|g| &g.scaled(5.0) - &g.power(2))];
     for system in &forms {
         for p0 in [1.0, -0.3, 0.05, 2.0] {
             for v0 in [-1.0, 0.7] {
@@ -101,7 +103,8 @@ fn orthogonal_relaxation_goes_straight_on_whatever_the_form() {
         }
     }
     // Started in the loss of rank there is no relaxation.
-    let stuck = integrate(&plain(), &Relaxation::Orthogonal, (0.0, &[0.0], &[1.0]), 1.0, &options());
+    let stuck =
+        integrate(&plain(), &Relaxation::Orthogonal, (0.0, &[0.0], &[1.0]), 1.0, &options());
     assert!(matches!(stuck, Err(DescriptorError::Singular)));
 }
 
@@ -134,7 +137,8 @@ fn mixed_coordinates_keep_what_must_stay() {
     let mixed = Relaxation::Mixed { kept: vec![0, 1] };
     let (p_mixed, _) = integrate(&system, &mixed, start, 0.25, &options()).unwrap();
     assert!((p_mixed[0].hypot(p_mixed[1]) - 1.0).abs() < 1e-11, "{p_mixed:?}");
-    let (p_plain, _) = integrate(&system, &Relaxation::Orthogonal, start, 0.25, &options()).unwrap();
+    let (p_plain, _) =
+        integrate(&system, &Relaxation::Orthogonal, start, 0.25, &options()).unwrap();
     assert!((p_plain[0] - 0.25).abs() < 1e-11 && (p_plain[1] - 1.0).abs() < 1e-11, "{p_plain:?}");
     // All of them cannot stay.
     let impossible = mixed_part(&system, &p, &v, &[0, 1, 2, 3]);
@@ -193,7 +197,8 @@ fn initial_projection_is_a_projection() {
             assert!((a - b).abs() < 1e-14);
         }
         let weight = |i: usize| if norm == Norm::Mass { 1.0 / system.mass[i] } else { 1.0 };
-        let normal = system.jacobian(&p).transpose() * nalgebra::DVector::from_vec(vec![0.01, -0.02]);
+        let normal =
+            system.jacobian(&p).transpose() * nalgebra::DVector::from_vec(vec![0.01, -0.02]);
         let (mut p_moved, mut v_moved) = (p0.to_vec(), v0.to_vec());
         for i in 0..4 {
             p_moved[i] += weight(i) * normal[i];

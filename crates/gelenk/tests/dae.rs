@@ -580,10 +580,7 @@ fn bad_settings_are_refused() {
     let loaded = load("pendulum");
     let bad = RunSettings { rtol: Some(2.0), ..settings(&loaded, "dae", 1.0) };
     assert!(gelenk::check_settings(&bad).unwrap_err().to_string().contains("rtol"));
-    let bad = RunSettings {
-        integrator: Some("euler".to_owned()),
-        ..settings(&loaded, "dae", 1.0)
-    };
+    let bad = RunSettings { integrator: Some("euler".to_owned()), ..settings(&loaded, "dae", 1.0) };
     assert!(gelenk::check_settings(&bad).unwrap_err().to_string().contains("dop853"));
     assert!(simulate(&loaded.model, &bad, &mut ()).is_err());
 }

@@ -39,6 +39,8 @@ pub struct Rows {
     pub carrier: Vec<Option<usize>>,
     /// Impulses when a correction with bounds began, and the rates J v it wants; written by it. (n_rows)
     pub(crate) begun: Vec<f64>,
+    /// Velocities then, to go back to without the rounding of large impulses. (n bodies)
+    pub(crate) begun_twists: Vec<Twist>,
     pub(crate) wanted: Vec<f64>,
     /// Friction of coordinates whose motion is prescribed; constant. (n blocks)
     pub prescribed: Vec<bool>,
@@ -207,6 +209,7 @@ impl Rows {
             carry: vec![[0.0; small::MAX]; n_blocks],
             carrier: Bound::carriers(model),
             begun: vec![0.0; n_rows],
+            begun_twists: Vec::new(),
             wanted: vec![0.0; n_rows],
             prescribed: Bound::prescribed(model),
             inactive: vec![false; n_blocks],
@@ -410,6 +413,23 @@ impl Rows {
             coordinates: look.coordinates,
         };
         rows.error(model, &at, work, c);
+    }
+
+    /// Notes impulses and velocities when a correction with bounds begins.
+    pub(crate) fn begin_correction(&mut self, velocity: bool, bodies: &Bodies) {
+        let found = if velocity { &self.velocity_impulse } else { &self.impulse };
+        self.begun.copy_from_slice(found);
+        self.begun_twists.clone_from(&bodies.twists);
+    }
+
+    /// Takes the impulses since then back.
+    pub(crate) fn take_back(&mut self, velocity: bool, bodies: &mut Bodies) {
+        let now = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
+        now.copy_from_slice(&self.begun);
+        bodies.twists.copy_from_slice(&self.begun_twists);
+        for i in 0..bodies.twists.len() {
+            bodies.touch(i);
+        }
     }
 
     /// J v + C_t of block `i`. (n_rows)

@@ -10,10 +10,13 @@ use crate::parts::Parts;
 use crate::rows::{At, Rows};
 use crate::scratch::Scratch;
 use crate::step::{StepReport, add_joint_impulses, prepare, set_slack};
-use crate::touching::{ContactLog, place};
+use crate::touching::{ContactLog, Seen, place};
 
 /// Most steps tried to find the moment of arrival.
 const MAX_TRIES: u32 = 60;
+
+/// How often a step is made shorter, where something came out of sight into something else.
+const MOST_SPANS: u32 = 12;
 
 /// Most impacts made one after the other at one instant.
 const MAX_IMPACTS: u32 = 40;
@@ -210,9 +213,10 @@ impl Parts<'_> {
             let rocks = scratch.stops.rocks[usize::from(!plain)];
             let at_once = self.method.coarse || events > 2 * MAX_EVENTS || rocks;
             if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
-                return self.pass_at_once(state, scratch, left, t_end, level);
-            }
-            if self.go_to_stop(state, scratch, left, t_end, level)? {
+                if self.pass_at_once(state, scratch, left, t_end, level)? {
+                    return Ok(());
+                }
+            } else if self.go_to_stop(state, scratch, left, t_end, level)? {
                 return Ok(());
             }
             events += 1;
@@ -225,7 +229,7 @@ impl Parts<'_> {
     }
 
     /// A step over all that is `left`, with everything on the way taken as a lasting contact; what has come to touch bounces at its
-    /// end.
+    /// end. False where it had to be shorter.
     fn pass_at_once(
         &mut self,
         state: &mut State,
@@ -233,23 +237,29 @@ impl Parts<'_> {
         left: f64,
         t_end: f64,
         level: u32,
-    ) -> Result<(), StepError> {
-        self.watch_contacts(state, scratch, left, true);
-        self.see(state, scratch);
-        for watch in &mut scratch.stops.watches {
-            watch.lo = watch.now;
-        }
-        let mut report = self.make(state, scratch, left, t_end, level)?;
-        if scratch.list_unseen(self.method) {
-            state.clone_from(&scratch.saved);
-            self.watch_contacts(state, scratch, left, true);
+    ) -> Result<bool, StepError> {
+        let (mut span, mut tries) = (left, 0);
+        let report = loop {
+            self.watch_contacts(state, scratch, span, true);
             self.see(state, scratch);
             for watch in &mut scratch.stops.watches {
                 watch.lo = watch.now;
             }
-            report = self.make(state, scratch, left, t_end, level)?;
-        }
-        self.accept(&report, state, scratch, left, level)?;
+            let whole = span.total_cmp(&left).is_eq();
+            let t_span = if whole { t_end } else { state.t + span };
+            let report = self.make(state, scratch, span, t_span, level)?;
+            let seen = scratch.list_unseen(self.method, false);
+            tries += 1;
+            if seen == Seen::All || tries > MOST_SPANS {
+                break report;
+            }
+            if seen == Seen::Beside {
+                span *= 0.5;
+            }
+            state.clone_from(&scratch.saved);
+        };
+        let whole = span.total_cmp(&left).is_eq();
+        self.accept(&report, state, scratch, span, level)?;
         let energy_compressed = self.model.kinetic_energy(state);
         let Scratch { rows, bodies, stops, .. } = scratch;
         stops.compressed.copy_from_slice(&bodies.twists);
@@ -272,7 +282,7 @@ impl Parts<'_> {
             }
         }
         if !bounces {
-            return Ok(());
+            return Ok(whole);
         }
         rows.set_instant_bounds(|_| false);
         rows.free_friction();
@@ -289,7 +299,7 @@ impl Parts<'_> {
             scratch.bodies.write_velocities(state);
         }
         self.close_impact(state, scratch, energy_compressed);
-        Ok(())
+        Ok(whole)
     }
 
     /// A step over what is `left` of a part, or up to the first stop on the way; true if it went all the way.
@@ -301,6 +311,43 @@ impl Parts<'_> {
         t_end: f64,
         level: u32,
     ) -> Result<bool, StepError> {
+        let mut span = left;
+        for _ in 0..MOST_SPANS {
+            let whole = span.total_cmp(&left).is_eq();
+            let t_span = if whole { t_end } else { state.t + span };
+            let (part, report) = self.look_for_stop(state, scratch, span, t_span, level)?;
+            match scratch.list_unseen(self.method, part.is_none()) {
+                Seen::All => {
+                    let all = part.is_none();
+                    self.accept(&report, state, scratch, part.unwrap_or(span), level)?;
+                    return Ok(all && whole);
+                }
+                Seen::More => {
+                    // Once more from where it began, with what had not been listed.
+                    state.clone_from(&scratch.saved);
+                    return Ok(false);
+                }
+                Seen::Beside => span = 0.5 * part.unwrap_or(span),
+            }
+            state.clone_from(&scratch.saved);
+            prepare(self.model, state, scratch);
+        }
+        // What is still not seen is found when the next part begins.
+        let t_span = state.t + span;
+        let (part, report) = self.look_for_stop(state, scratch, span, t_span, level)?;
+        self.accept(&report, state, scratch, part.unwrap_or(span), level)?;
+        Ok(false)
+    }
+
+    /// A step of the length `left`, or to the first stop on the way, with its report; the length, if it did not go all the way.
+    fn look_for_stop(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        left: f64,
+        t_end: f64,
+        level: u32,
+    ) -> Result<(Option<f64>, StepReport), StepError> {
         // Places before the step, where the rows are ready.
         self.see(state, scratch);
         for watch in &mut scratch.stops.watches {
@@ -331,28 +378,14 @@ impl Parts<'_> {
             let t_part = state.t + part;
             let report = self.make(state, scratch, part, t_part, level)?;
             self.look(state, scratch, true);
-            self.accept(&report, state, scratch, part, level)?;
-            return Ok(false);
+            return Ok((Some(part), report));
         }
-        if !passed {
-            if scratch.list_unseen(self.method) {
-                // Once more from where it began, with what had not been listed.
-                state.clone_from(&scratch.saved);
-                return Ok(false);
-            }
-            if !self.watch_unseen(scratch, left) {
-                self.accept(&report, state, scratch, left, level)?;
-                return Ok(true);
-            }
+        if !passed && !self.watch_unseen(scratch, left) {
+            return Ok((None, report));
         }
         state.clone_from(&scratch.saved);
         let (report, part) = self.find_arrival(state, scratch, late, level)?;
-        if scratch.list_unseen(self.method) {
-            state.clone_from(&scratch.saved);
-            return Ok(false);
-        }
-        self.accept(&report, state, scratch, part, level)?;
-        Ok(false)
+        Ok((Some(part), report))
     }
 
     /// Finds what may touch within `h`; see [`Scratch::find_contacts`].
@@ -418,6 +451,7 @@ impl Parts<'_> {
     /// After a step of length `h` in which nothing watched was passed: watches what has gone into something else all the same, if it
     /// was clearly open when the step began; true if there is something.
     fn watch_unseen(&self, scratch: &mut Scratch, h: f64) -> bool {
+        scratch.find_unseen(self.method);
         let Scratch { stops, bodies, rows, touching: Some(touching), .. } = scratch else {
             return false;
         };
@@ -577,6 +611,11 @@ impl Parts<'_> {
                     scratch.bodies.write_velocities(state);
                 }
             }
+            debug_assert!(
+                self.model.kinetic_energy(state)
+                    <= energy_before * (1.0 + 1e-9) + 1e-9 * self.energy_scale,
+                "an impact makes energy"
+            );
             self.close_impact(state, scratch, energy_before);
         }
         let Some(watch) = scratch.stops.watches.iter().find(|w| w.block.is_some() && !w.open)

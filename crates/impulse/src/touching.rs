@@ -5,6 +5,7 @@ use gelenk_model::math::Vec3;
 use gelenk_model::state::{ContactMemory, State};
 use gelenk_model::{BodyId, ContactForce, Model, Pose, Twist};
 
+use crate::bounds::Mode;
 use crate::contact::Contact;
 use crate::method::Method;
 use crate::scratch::Scratch;
@@ -47,6 +48,18 @@ impl Touching {
             extra: Vec::new(),
         })
     }
+}
+
+/// What a step has gone into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Nothing that was not listed.
+    All,
+    /// Something that is listed now.
+    More,
+    /// Something that was beside it and behind its plane when the step began, as where a ball rolls over one edge onto the face behind the
+    /// next: the way there was too long to be seen.
+    Beside,
 }
 
 impl Touching {
@@ -146,26 +159,47 @@ impl Scratch {
         (part > 0.0 && part < 1.0).then_some(part)
     }
 
-    /// After a step from `saved`: what has gone into something else on the way, in [`Touching::unseen`]. Velocities change within a step,
-    /// so that features may meet that would not have met with those of its start. True if there is something that was not listed; from
-    /// now on it is.
-    pub(crate) fn list_unseen(&mut self, method: &Method) -> bool {
+    /// After a step from `saved`: what has gone into something else on the way. Velocities change within a step,
+    /// so that features may meet that would not have met with those of its start. What was not listed is, from now on.
+    ///
+    /// `found` says that [`find_unseen`](Scratch::find_unseen) has been here.
+    pub(crate) fn list_unseen(&mut self, method: &Method, found: bool) -> Seen {
+        if !found {
+            self.find_unseen(method);
+        }
         let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
-        let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return false };
+        let Scratch { rows, touching: Some(touching), .. } = self else { return Seen::All };
         let Touching { world, from, unseen, near, extra, .. } = &mut **touching;
-        saved.write_poses(from);
-        world.overlaps_after(from, &bodies.poses, MARGIN * tolerance, unseen);
-        let mut found = false;
+        let mut seen = Seen::All;
         for touch in unseen.iter() {
             // Both lists are in the order of their keys.
-            if near.binary_search_by_key(&touch.key, |other| other.key).is_err()
-                && !extra.iter().any(|other| other.key == touch.key)
+            if near.binary_search_by_key(&touch.key, |other| other.key).is_ok()
+                || extra.iter().any(|other| other.key == touch.key)
             {
-                extra.push(*touch);
-                found = true;
+                // It was watched, but not where it is now: beside its face at the end of the step.
+                let own = rows.contacts.iter().find(|contact| contact.touch.key == touch.key);
+                if own.is_none_or(|contact| rows.mode[contact.first_block] == Mode::Open) {
+                    return Seen::Beside;
+                }
+                continue;
             }
+            let [a, b] = touch.bodies.map(|body| &from[body]);
+            if touch.gap(a, b) < -tolerance && !world.holds(touch, a, b, tolerance) {
+                return Seen::Beside;
+            }
+            extra.push(*touch);
+            seen = Seen::More;
         }
-        found
+        seen
+    }
+
+    /// What has gone into something else since `saved`, in [`Touching::unseen`].
+    pub(crate) fn find_unseen(&mut self, method: &Method) {
+        let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
+        let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return };
+        let Touching { world, from, unseen, .. } = &mut **touching;
+        saved.write_poses(from);
+        world.overlaps_after(from, &bodies.poses, MARGIN * tolerance, unseen);
     }
 
     /// Begins a part of a step.

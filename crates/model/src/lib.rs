@@ -39,7 +39,9 @@ pub use limits::Limits;
 pub use load::{LoadOptions, Loaded, load_path, load_text};
 pub use model::{Input, Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};
-pub use run::{ContactForce, Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample, Statistics};
+pub use run::{
+    ContactForce, Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample, Statistics,
+};
 pub use settings::{Flight, RunSettings};
 pub use spec::json_schema;
 pub use state::{ContactMemory, Pose, State, Twist, Wrench};

@@ -20,10 +20,8 @@ const LARGEST_TURN: f64 = 1.0;
 
 /// Refuses models with what the engine does not have: contact of bodies.
 pub fn check_model(model: &Model) -> Result<(), SimulateError> {
-    gelenk_dae::check_model(model).map_err(|error| SimulateError::Unsupported {
-        engine: "dae",
-        reason: error.to_string(),
-    })
+    gelenk_dae::check_model(model)
+        .map_err(|error| SimulateError::Unsupported { engine: "dae", reason: error.to_string() })
 }
 
 /// Relative and absolute tolerance of the local error: as given, a hundredth of the accuracy asked for, or [`TOLERANCE`].
@@ -65,8 +63,8 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
     check_model(model)?;
-    let options = options(settings)
-        .map_err(|reason| SimulateError::Unsupported { engine: "dae", reason })?;
+    let options =
+        options(settings).map_err(|reason| SimulateError::Unsupported { engine: "dae", reason })?;
     let mut run = match Run::new(model, &options) {
         Ok(run) => run,
         Err(error) => {
@@ -158,11 +156,8 @@ impl<'m> Run<'m> {
                 let at = times.at(next_at).filter(|t| *t <= t_new + times.near);
                 let wanted = [sample, at].into_iter().flatten().fold(t_new, f64::min);
                 let t = wanted.min(t_seen + part);
-                let y = if t < t_new {
-                    self.simulation.at(t)?
-                } else {
-                    self.simulation.y().to_vec()
-                };
+                let y =
+                    if t < t_new { self.simulation.at(t)? } else { self.simulation.y().to_vec() };
                 let state = self.simulation.look(t, &y);
                 t_seen = t;
                 if at.is_some_and(|at| at <= t + times.near) {
@@ -208,7 +203,9 @@ impl<'m> Run<'m> {
                 Method::Dop853 => {
                     "the model is stiff here: the explicit method goes on with short steps; --integrator radau takes longer ones"
                 }
-                _ => "the model is stiff here: Radau IIA of order 5 goes on from the method of order 8",
+                _ => {
+                    "the model is stiff here: Radau IIA of order 5 goes on from the method of order 8"
+                }
             };
             news.push(Event::new(t, "stiff", Vec::new(), detail.to_owned()));
         }

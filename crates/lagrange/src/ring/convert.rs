@@ -111,7 +111,8 @@ impl Ring {
         let mut fixed = Expr::ZERO;
         for ((mono, trig), r) in &argument.0 {
             let unit = self.to_expr(pool, &Poly(vec![((*mono, *trig), Rational::ONE)]));
-            let whole = r.to_i64().and_then(|n| i16::try_from(n).ok()).filter(|n| n.unsigned_abs() < 1000);
+            let whole =
+                r.to_i64().and_then(|n| i16::try_from(n).ok()).filter(|n| n.unsigned_abs() < 1000);
             if pool.is_constant(unit) {
                 let number = pool.number(r.clone());
                 let term = pool.mul(&[number, unit]);

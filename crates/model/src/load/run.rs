@@ -140,13 +140,7 @@ impl Context<'_> {
             } else {
                 let message = format!("there is no integrator `{}`", integrator.text);
                 let help = did_you_mean(&integrator.text, INTEGRATORS).unwrap_or_default();
-                self.error(
-                    "unknown-integrator",
-                    &at("integrator"),
-                    integrator.span,
-                    message,
-                    help,
-                );
+                self.error("unknown-integrator", &at("integrator"), integrator.span, message, help);
             }
         }
         if let Some(order) = &spec.order

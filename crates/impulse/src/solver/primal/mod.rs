@@ -136,7 +136,7 @@ impl Primal {
         self.newton.floor = FLOOR * speed.fold(1.0, f64::max);
         let found = if velocity { &rows.velocity_impulse } else { &rows.impulse };
         self.newton.p.copy_from_slice(found);
-        rows.begun.copy_from_slice(found);
+        rows.begin_correction(velocity, bodies);
         for i in 0..rows.blocks.len() {
             rows.out[i] = rows.inactive[i];
             if velocity {
@@ -157,7 +157,7 @@ impl Primal {
             }
         }
         if !closed {
-            put_back(rows, bodies, velocity);
+            rows.take_back(velocity, bodies);
         }
         (solves, closed)
     }
@@ -183,7 +183,13 @@ impl Primal {
         for &i in blocks {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
             self.newton.p[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
-            give(rows, bodies, i, &self.newton.p, velocity);
+            let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+            now[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
+        }
+        // Islands share no body that moves.
+        for &body in &self.pattern.body[island.columns.0..island.columns.1] {
+            bodies.twists[body] = rows.begun_twists[body];
+            bodies.touch(body);
         }
         self.newton.cones = true;
         let (own, settled) =
@@ -280,13 +286,4 @@ fn give(rows: &mut Rows, bodies: &mut Bodies, i: usize, p: &[f64], velocity: boo
         now[row + k] = p[row + k];
     }
     rows.apply(i, &delta[..n], bodies);
-}
-
-/// Takes the impulses since the beginning of a correction back.
-pub(super) fn put_back(rows: &mut Rows, bodies: &mut Bodies, velocity: bool) {
-    let begun = std::mem::take(&mut rows.begun);
-    for i in 0..rows.blocks.len() {
-        give(rows, bodies, i, &begun, velocity);
-    }
-    rows.begun = begun;
 }

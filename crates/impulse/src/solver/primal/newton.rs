@@ -197,7 +197,7 @@ impl Newton {
     ///
     /// The limits of friction follow the normal impulses from round to round, which finds no end where the two depend on each other too much.
     /// With `cones` the impulses of a contact are projected together, on |p_t| ≤ μ |p_n|, with s = μ |e_t| of the round before taken off the
-    /// normal rate, since a cone would else open the gap by that: \[De Saxcé, Feng 1998\], \[Acary, Cadoux 2013\]. Whatever s ≥ 0 is, the
+    /// normal rate, since a cone would else open the gap by that: \[De Saxcé, Feng 1998\], \[Acary, Cadoux, Lemaréchal, Malick 2011\]. Whatever s ≥ 0 is, the
     /// problem is convex, and its impulses take energy: p·e = −s |p_n|.
     ///
     /// Where the rounds of s find no end either, s stays as it is, and the convex problem is solved for it: joints are closed, nothing goes
