@@ -22,6 +22,12 @@ use crate::rows::{Block, Rows};
 use crate::scratch::Bodies;
 use crate::small;
 
+/// The part of an overlap beyond the tolerance that goes in a second, at least the tolerance in a step.
+const PUSH_OUT: f64 = 10.0;
+
+/// The part of it that goes in a step at most.
+const PUSH_PART: f64 = 0.02;
+
 /// What a block of a contact is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -290,6 +296,8 @@ impl Rows {
 
     /// Notes which points touch, when a step begins at the poses of the rows.
     pub(crate) fn begin_contacts(&mut self, poses: &[Pose]) {
+        self.exchanged = 0.0;
+        self.loose = 0.0;
         for contact in &mut self.contacts {
             let point = contact.point();
             for (arm, body) in contact.arms.iter_mut().zip(contact.touch.bodies) {
@@ -359,6 +367,20 @@ impl Rows {
         }
     }
 
+    /// Targets within deep overlaps, which go slowly: [`PUSH_OUT`] of the depth in a second, [`PUSH_PART`] of it at most in a whole step.
+    /// Taking all of it away in one step would make speeds depth/h out of it, and energy.
+    pub(crate) fn target_deep(&mut self, keep: f64, poses: &[Pose]) {
+        for contact in &self.contacts {
+            let deep = -contact.gap(poses);
+            if deep > 2.0 * self.overlap_allowed {
+                let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
+                let push = self.overlap_allowed.max(part * deep);
+                self.target[self.blocks[contact.first_block].first_row] =
+                    deep - (1.0 - keep) * push;
+            }
+        }
+    }
+
     /// C of block `i` of a contact where free flight takes its bodies, whose poses ahead are ready.
     ///
     /// What slides is the way of the points that touched at the start (corners on faces), or, where bodies roll, the trapezoid of the
@@ -413,6 +435,13 @@ impl Rows {
         let (index, part) = self.roles[i - self.model_size.blocks];
         let contact = &self.contacts[index];
         (self.blocks[contact.first_block].first_row, contact.coefficient(part))
+    }
+
+    /// Whether block `i` is the sliding friction of a contact.
+    pub(crate) fn slides(&self, i: usize) -> bool {
+        i.checked_sub(self.model_size.blocks)
+            .and_then(|k| self.roles.get(k))
+            .is_some_and(|(_, part)| *part == Part::Slide)
     }
 
     /// Largest eigenvalue of K of block `i` of a contact.
@@ -494,10 +523,16 @@ impl Rows {
         -(0..n).map(|k| p[row + k] * 0.5 * (before[k] + after[k])).sum::<f64>()
     }
 
-    /// Energy that the normals of contacts took at an instant, J.
-    pub(crate) fn contact_loss(&self, bodies: &Bodies, end: bool) -> f64 {
-        let normals = self.contacts.iter().map(|contact| contact.first_block);
-        normals.filter(|&i| !self.inactive[i]).map(|i| self.work_against(i, bodies, end)).sum()
+    /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged`.
+    pub(crate) fn contact_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
+        let (mut sum, mut size) = (0.0, 0.0);
+        for contact in self.contacts.iter().filter(|contact| !self.inactive[contact.first_block]) {
+            let loss = self.work_against(contact.first_block, bodies, end);
+            sum += loss;
+            size += loss.abs();
+        }
+        self.exchanged += size;
+        sum
     }
 
     /// After a position correction: which contacts hold, and how far they have slipped within tolerance.

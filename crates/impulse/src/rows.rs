@@ -39,6 +39,8 @@ pub struct Rows {
     pub carrier: Vec<Option<usize>>,
     /// Impulses when a correction with bounds began, and the rates J v it wants; written by it. (n_rows)
     pub(crate) begun: Vec<f64>,
+    /// Velocities then, to go back to without the rounding of large impulses. (n bodies)
+    pub(crate) begun_twists: Vec<Twist>,
     pub(crate) wanted: Vec<f64>,
     /// Friction of coordinates whose motion is prescribed; constant. (n blocks)
     pub prescribed: Vec<bool>,
@@ -94,6 +96,14 @@ pub struct Rows {
     pub(crate) at_once: bool,
     /// Contacts that are left more slowly than this last, m/s; written by the adaptive step.
     pub(crate) slow_leaving: f64,
+    /// Overlaps up to this are within tolerance, m; written with the contacts.
+    pub(crate) overlap_allowed: f64,
+    /// The asked step, s; written with the contacts.
+    pub(crate) whole_step: f64,
+    /// Energy that went through the normals of contacts in the running step, either way, J.
+    pub(crate) exchanged: f64,
+    /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
+    pub(crate) loose: f64,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
     /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
@@ -201,6 +211,7 @@ impl Rows {
             carry: vec![[0.0; small::MAX]; n_blocks],
             carrier: Bound::carriers(model),
             begun: vec![0.0; n_rows],
+            begun_twists: Vec::new(),
             wanted: vec![0.0; n_rows],
             prescribed: Bound::prescribed(model),
             inactive: vec![false; n_blocks],
@@ -231,6 +242,10 @@ impl Rows {
             contacts: Vec::new(),
             at_once: false,
             slow_leaving: 0.0,
+            overlap_allowed: 0.0,
+            whole_step: 0.0,
+            loose: 0.0,
+            exchanged: 0.0,
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,
@@ -358,6 +373,7 @@ impl Rows {
                     self.target[block.first_row] = held[friction.slot];
                 }
             }
+            self.target_deep(keep, &bodies.poses);
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
@@ -373,6 +389,7 @@ impl Rows {
             }
         }
         self.target_contacts(keep, at.poses);
+        self.target_deep(keep, at.poses);
     }
 
     /// C(t+h) of block `i` where free flight takes its bodies. (n_rows)
@@ -399,6 +416,23 @@ impl Rows {
             coordinates: look.coordinates,
         };
         rows.error(model, &at, work, c);
+    }
+
+    /// Notes impulses and velocities when a correction with bounds begins.
+    pub(crate) fn begin_correction(&mut self, velocity: bool, bodies: &Bodies) {
+        let found = if velocity { &self.velocity_impulse } else { &self.impulse };
+        self.begun.copy_from_slice(found);
+        self.begun_twists.clone_from(&bodies.twists);
+    }
+
+    /// Takes the impulses since then back.
+    pub(crate) fn take_back(&mut self, velocity: bool, bodies: &mut Bodies) {
+        let now = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
+        now.copy_from_slice(&self.begun);
+        bodies.twists.copy_from_slice(&self.begun_twists);
+        for i in 0..bodies.twists.len() {
+            bodies.touch(i);
+        }
     }
 
     /// J v + C_t of block `i`. (n_rows)

@@ -471,11 +471,11 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     book(bodies, loads, 0.5 * h, report);
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
+        report.impact_loss += rows.contact_loss(bodies, end);
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
     if rows.any_bounded {
         report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
-        report.impact_loss += rows.contact_loss(bodies, end);
     }
     if rows.rheonomic {
         report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
