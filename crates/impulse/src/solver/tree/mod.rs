@@ -338,7 +338,7 @@ pub(crate) fn settle_positions(
         {
             return None;
         }
-        scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
+        scratch.rows.begin_correction(false, &scratch.bodies);
         let mut first = f64::INFINITY;
         // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
         tree.take_start(model, look, scratch);
@@ -362,7 +362,7 @@ pub(crate) fn settle_positions(
                 break;
             }
         }
-        super::primal::put_back(&mut scratch.rows, &mut scratch.bodies, false);
+        scratch.rows.take_back(false, &mut scratch.bodies);
         None
     })
 }
@@ -376,7 +376,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Optio
         {
             return None;
         }
-        scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
+        scratch.rows.begin_correction(true, &scratch.bodies);
         for solves in 0..MOST_SOLVES {
             let worst = look_at_velocities(tolerance, scratch);
             if worst < 1.0 && (solves > 0 || worst == 0.0) {
@@ -389,7 +389,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Optio
                 break;
             }
         }
-        super::primal::put_back(&mut scratch.rows, &mut scratch.bodies, true);
+        scratch.rows.take_back(true, &mut scratch.bodies);
         None
     })
 }
