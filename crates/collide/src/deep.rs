@@ -38,7 +38,7 @@ impl World {
                 }
             };
             // What is no number drops nothing.
-            !(depth > overlap.max(0.0) + tolerance)
+            depth.is_nan() || depth <= overlap.max(0.0) + tolerance
         });
     }
 }
