@@ -153,10 +153,10 @@ fn what_lagrange_cannot_run_is_refused_by_name() {
     assert!(value["error"]["message"].as_str().unwrap().contains('`'), "{value:#}");
     let value = json_of(folder.path(), &["converge", "pendulum", "--engine", "lagrange"], 2);
     assert!(value["error"]["message"].as_str().unwrap().contains("chooses its steps itself"));
-    let value = json_of(folder.path(), &["compare", "rope-bridge"], 2);
+    let value = json_of(folder.path(), &["compare", "stack"], 2);
     assert!(value["error"]["message"].as_str().unwrap().contains("nothing to compare"));
-    let value = json_of(folder.path(), &["compare", "pendulum", "--engines", "impulse,dae"], 2);
-    assert!(value["error"]["message"].as_str().unwrap().contains("no engine `dae`"));
+    let value = json_of(folder.path(), &["compare", "pendulum", "--engines", "impulse,steam"], 2);
+    assert!(value["error"]["message"].as_str().unwrap().contains("no engine `steam`"));
 }
 
 #[test]
