@@ -34,7 +34,7 @@ pub fn tolerances(settings: &RunSettings) -> (f64, f64) {
 /// The engine's options; an error says which setting makes no sense.
 pub fn options(settings: &RunSettings) -> Result<Options, String> {
     let (rtol, atol) = tolerances(settings);
-    if !(rtol >= 1e-14 && rtol < 1.0) {
+    if !(1e-14..1.0).contains(&rtol) {
         return Err(format!("rtol is {rtol}, not between 1e-14 and 1"));
     }
     if !(atol.is_finite() && atol > 0.0) {
