@@ -294,7 +294,9 @@ fn position(
     let mut resolved = Vec::new();
     for branch in branches.found.iter().filter(|b| b.order.is_some()) {
         let judge = Judge::exact();
-        let curve = blow_up(system, place, &branch.curve, Method::Curve, &judge)?;
+        // Of a surface the set of singular positions is blown up, not one of them.
+        let along = Judge { locus: !branches.cuts.is_empty(), ..judge };
+        let curve = blow_up(system, place, &branch.curve, Method::Curve, &along)?;
         let polar = blow_up(system, place, &branch.curve, Method::Polar, &judge)?;
         let smooth = masses.map(|masses| admits_smooth_motion(&curve, masses, 0.0));
         resolved.push(ResolvedBranch { curve, polar, smooth });

@@ -130,6 +130,7 @@ pub fn branches(
             continue;
         }
         let triangular = node.local.triangular(0.0);
+        let all = vec![true; n];
         let mut children = Vec::new();
         for k in 0..n {
             let directions = match directions(&triangular, k, work) {
@@ -148,7 +149,7 @@ pub fn branches(
                 direction[k] = Rational::ZERO;
                 let names = &node.local.names;
                 let keep = |m: &Monomial| m.exponents().to_vec();
-                let (_, next) = divided(&triangular, names, keep, k, 0.0);
+                let (_, next) = divided(&triangular, names, keep, k, &all, 0.0);
                 let equations = next.shifted(&direction)?.equations;
                 let mut path = node.path.clone();
                 path.push((k, direction));

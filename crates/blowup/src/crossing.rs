@@ -263,33 +263,54 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether the next step, seen as a parabola, comes near a loss of rank.
-    fn comes_near(&self, x: &[f64], v: &[f64], a: &[f64], h: f64) -> bool {
-        let bound = self.options.near * self.rank_scale;
-        (0..=8).any(|k| {
-            let s = h * f64::from(k) / 8.0;
-            let x: Vec<f64> = (0..x.len()).map(|i| x[i] + s * (v[i] + 0.5 * s * a[i])).collect();
-            self.original.least_singular_value(&x) < bound
-        })
+    /// The smallest singular value of G along a path over 0 … 1: nine places, then a search around the least.
+    fn least_along(&self, path: impl Fn(f64) -> Vec<f64>) -> f64 {
+        let value = |s: f64| self.original.least_singular_value(&path(s));
+        let mut best = (0.0, value(0.0));
+        for k in 1..=8 {
+            let s = f64::from(k) / 8.0;
+            let v = value(s);
+            if v < best.1 {
+                best = (s, v);
+            }
+        }
+        let (mut low, mut high) = ((best.0 - 0.125f64).max(0.0), (best.0 + 0.125f64).min(1.0));
+        for _ in 0..12 {
+            let (a, b) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
+            let (at_a, at_b) = (value(a), value(b));
+            best.1 = best.1.min(at_a).min(at_b);
+            if at_a < at_b {
+                high = b;
+            } else {
+                low = a;
+            }
+        }
+        best.1
     }
 
-    /// Whether the step made, seen as a cubic curve, came near a loss of rank without being near at its ends.
+    /// Whether the next step, seen as a parabola, comes near a loss of rank.
+    fn comes_near(&self, x: &[f64], v: &[f64], a: &[f64], h: f64) -> bool {
+        let path = |s: f64| -> Vec<f64> {
+            (0..x.len()).map(|i| x[i] + s * h * (v[i] + 0.5 * s * h * a[i])).collect()
+        };
+        self.least_along(path) < self.options.near * self.rank_scale
+    }
+
+    /// Whether the step made, seen as a cubic curve, came near a loss of rank.
     fn jumped(
         &self,
         (t_0, x_0, v_0): &(f64, Vec<f64>, Vec<f64>),
         (t_1, x_1, v_1): (f64, &[f64], &[f64]),
     ) -> bool {
-        let bound = 0.5 * self.options.near * self.rank_scale;
         let h = t_1 - t_0;
-        (1..8).any(|k| {
-            let s = f64::from(k) / 8.0;
+        let path = |s: f64| -> Vec<f64> {
             let hermite = |i: usize| {
                 let (d, e) = (x_1[i] - x_0[i], 1.0 - s);
                 x_0[i] + s * d + s * e * (e * (h * v_0[i] - d) - s * (h * v_1[i] - d))
             };
-            let x: Vec<f64> = (0..x_0.len()).map(hermite).collect();
-            self.original.least_singular_value(&x) < bound
-        })
+            (0..x_0.len()).map(hermite).collect()
+        };
+        self.least_along(path) < 0.5 * self.options.near * self.rank_scale
     }
 
     /// The singular position ahead on the Taylor expansion of the motion, blown up along it; none if the motion
@@ -397,9 +418,13 @@ impl<'a> Runner<'a> {
             }
         }
         let size = curve.iter().map(|x| x[1].abs()).fold(0.0, f64::max);
-        let judge = Judge { epsilon: 1e-7, curve_epsilon: 1e-3 * size, polish: Some(polish) };
+        // On a surface the set of singular positions is blown up, which the polar way does not do.
+        let locus = self.original.n > self.original.m + 1;
+        let judge =
+            Judge { epsilon: 1e-7, locus, curve_epsilon: 1e-3 * size, polish: Some(polish) };
         let constraints = self.mechanism.constraints.to_f64();
-        let resolution = blow_up(&constraints, &place.x, &curve, self.options.method, &judge)
+        let method = if locus { Method::Curve } else { self.options.method };
+        let resolution = blow_up(&constraints, &place.x, &curve, method, &judge)
             .map_err(|error| self.refuse(time, &place.x, error.to_string()))?;
         let masses: Vec<f64> = self.mechanism.masses.iter().map(Rational::to_f64).collect();
         if !admits_smooth_motion(&resolution, &masses, 1e-7) {

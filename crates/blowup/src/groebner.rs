@@ -4,6 +4,8 @@
 //! both of his criteria; pairs of low degree first. The growth may be doubly exponential, so every
 //! coefficient operation counts against a bound.
 
+use std::collections::BTreeSet;
+
 use gelenk_expr::Rational;
 
 use crate::error::Error;
@@ -35,21 +37,42 @@ impl Work {
     }
 }
 
+/// Pairs of basis elements that wait: by the least common multiple of their leading monomials, and by number.
+#[derive(Default)]
+struct Pairs {
+    by_degree: BTreeSet<(Monomial, usize, usize)>,
+    waiting: BTreeSet<(usize, usize)>,
+}
+
+impl Pairs {
+    fn add(&mut self, lcm: Monomial, i: usize, j: usize) {
+        self.by_degree.insert((lcm, i, j));
+        self.waiting.insert((i, j));
+    }
+
+    fn next(&mut self) -> Option<(Monomial, usize, usize)> {
+        let (lcm, i, j) = self.by_degree.pop_first()?;
+        self.waiting.remove(&(i, j));
+        Some((lcm, i, j))
+    }
+
+    fn wait(&self, a: usize, b: usize) -> bool {
+        self.waiting.contains(&(a.min(b), a.max(b)))
+    }
+}
+
 /// A reduced Gröbner basis of the ideal of `generators`.
 pub fn basis(generators: &[Poly<Rational>], work: &mut Work) -> Result<Vec<Poly<Rational>>, Error> {
     let mut basis: Vec<Poly<Rational>> = Vec::new();
-    let mut pairs: Vec<(Monomial, usize, usize)> = Vec::new();
+    let mut pairs = Pairs::default();
     let mut sorted: Vec<&Poly<Rational>> = generators.iter().filter(|g| !g.is_empty()).collect();
     sorted.sort_by_key(|g| (g.degree(), g.len()));
     for g in sorted {
         let rest = normal_form(g, &basis, work)?;
         insert(&mut basis, &mut pairs, &rest);
     }
-    while let Some(next) =
-        pairs.iter().enumerate().min_by(|a, b| a.1.cmp(b.1)).map(|(index, _)| index)
-    {
-        let (lcm, i, j) = pairs.swap_remove(next);
-        work.spend(1)?;
+    while let Some((lcm, i, j)) = pairs.next() {
+        work.spend(basis.len())?;
         if is_covered(&lcm, i, j, &basis, &pairs) {
             continue;
         }
@@ -61,41 +84,27 @@ pub fn basis(generators: &[Poly<Rational>], work: &mut Work) -> Result<Vec<Poly<
     reduced(basis, work)
 }
 
-fn insert(
-    basis: &mut Vec<Poly<Rational>>,
-    pairs: &mut Vec<(Monomial, usize, usize)>,
-    g: &Poly<Rational>,
-) {
+fn insert(basis: &mut Vec<Poly<Rational>>, pairs: &mut Pairs, g: &Poly<Rational>) {
     let Some((lead, c)) = g.leading() else { return };
     let (lead, g) = (lead.clone(), g.scaled(&c.recip().unwrap_or(Rational::ONE)));
     for (i, other) in basis.iter().enumerate() {
         let Some((m, _)) = other.leading() else { continue };
         // First criterion: coprime leading monomials give nothing.
         if !m.is_coprime(&lead) {
-            pairs.push((m.lcm(&lead), i, basis.len()));
+            pairs.add(m.lcm(&lead), i, basis.len());
         }
     }
     basis.push(g);
 }
 
 /// Second criterion: a third element divides the lcm and both pairs with it are done.
-fn is_covered(
-    lcm: &Monomial,
-    i: usize,
-    j: usize,
-    basis: &[Poly<Rational>],
-    pairs: &[(Monomial, usize, usize)],
-) -> bool {
-    let waits = |a: usize, b: usize| {
-        let (a, b) = (a.min(b), a.max(b));
-        pairs.iter().any(|(_, p, q)| (*p, *q) == (a, b))
-    };
+fn is_covered(lcm: &Monomial, i: usize, j: usize, basis: &[Poly<Rational>], pairs: &Pairs) -> bool {
     basis.iter().enumerate().any(|(k, g)| {
         k != i
             && k != j
             && g.leading().is_some_and(|(m, _)| m.divides(lcm))
-            && !waits(i, k)
-            && !waits(j, k)
+            && !pairs.wait(i, k)
+            && !pairs.wait(j, k)
     })
 }
 
@@ -121,6 +130,7 @@ pub fn normal_form(
     let mut p = p.clone();
     let mut rest = Poly::zero(p.n_variables());
     while let Some((m, c)) = p.remove_leading() {
+        work.spend(1 + basis.len() / 8)?;
         let divisor = basis.iter().find_map(|g| {
             let (lead, lead_c) = g.leading()?;
             Some((g, lead.quotient(&m)?, lead_c.recip()?))

@@ -136,3 +136,12 @@ fn work_bounds_are_told() {
     assert_eq!(flat.branches.found.len(), 3);
     assert_eq!(flat.resolved.len(), 2);
 }
+
+#[test]
+fn planes_are_passed() {
+    let told = text(&["x", "y", "z"], &["x*y = 0"], &[1.0, 0.0, 2.0]);
+    // The singular positions are a line: the one nearest is shown, in a cut.
+    assert!(told.contains("singular positions are not isolated points"), "{told}");
+    assert!(told.contains("seen in the cut"), "{told}");
+    assert_eq!(told.matches("a smooth motion passes").count(), 2, "{told}");
+}

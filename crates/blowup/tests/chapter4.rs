@@ -130,7 +130,7 @@ fn degenerate_crank_by_polar() {
     // Over floats the row is the thesis'.
     let float: Vec<Vec<f64>> =
         crank_curve().iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
-    let judge = Judge { epsilon: 1e-12, curve_epsilon: 1e-12, polish: None };
+    let judge = Judge { epsilon: 1e-12, curve_epsilon: 1e-12, ..Judge::exact() };
     let place = [0.0, 1.0, 0.0, 0.0];
     let res = blow_up(&crank().to_f64(), &place, &float, Method::Polar, &judge).unwrap();
     let last = res.rounds[0].divided.lines().pop().unwrap();
@@ -214,7 +214,7 @@ fn lying_eight() {
     for branch in &found.found {
         let float: Vec<Vec<f64>> =
             branch.curve.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
-        let judge = Judge { epsilon: 1e-12, curve_epsilon: 1e-12, polish: None };
+        let judge = Judge { epsilon: 1e-12, curve_epsilon: 1e-12, ..Judge::exact() };
         let res = blow_up(&eight.to_f64(), &[0.0, 0.0], &float, Method::Polar, &judge).unwrap();
         let expected = System::parse(
             &["x", "y", "r", "e_x", "e_y"],
@@ -235,7 +235,7 @@ fn perturbed_cross_with_tolerance() {
     // xy = ε is blown up to e_x e_y = ε: the cross, turned a little (§IV.4).
     let cross = System::parse(&["x", "y"], &["x*y = 1e-10"]).unwrap().to_f64();
     let curve = vec![vec![0.0, 1.0, 0.0, 0.0], vec![0.0; 4]];
-    let judge = Judge { epsilon: 1e-8, curve_epsilon: 1e-8, polish: None };
+    let judge = Judge { epsilon: 1e-8, curve_epsilon: 1e-8, ..Judge::exact() };
     let res = blow_up(&cross, &[0.0, 0.0], &curve, Method::Polar, &judge).unwrap();
     assert_eq!(
         res.whole.lines(),

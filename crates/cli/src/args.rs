@@ -605,7 +605,7 @@ Examples:
 Times are those of the processor, one run after the other; a busy machine shows all the same. Every speed stands beside the error it \
 was had with.")]
 pub(crate) struct BenchArgs {
-    /// Which: eight-loop, chain, tree, four-bars, worlds [default: all]
+    /// Which: eight-loop, chain, tree, four-bars, contact, worlds [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Shorter runs and smaller models: a few seconds

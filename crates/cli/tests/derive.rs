@@ -153,10 +153,11 @@ fn what_lagrange_cannot_run_is_refused_by_name() {
     assert!(value["error"]["message"].as_str().unwrap().contains('`'), "{value:#}");
     let value = json_of(folder.path(), &["converge", "pendulum", "--engine", "lagrange"], 2);
     assert!(value["error"]["message"].as_str().unwrap().contains("chooses its steps itself"));
+    // Contact is for impulses alone.
     let value = json_of(folder.path(), &["compare", "stack"], 2);
     assert!(value["error"]["message"].as_str().unwrap().contains("nothing to compare"));
-    let value = json_of(folder.path(), &["compare", "pendulum", "--engines", "impulse,steam"], 2);
-    assert!(value["error"]["message"].as_str().unwrap().contains("no engine `steam`"));
+    let value = json_of(folder.path(), &["compare", "pendulum", "--engines", "impulse,ode"], 2);
+    assert!(value["error"]["message"].as_str().unwrap().contains("no engine `ode`"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn the_degenerate_crank_is_blown_up() {
     // λ (λ − 2) = 0 with λ = B.x/A.x, as in the thesis, where B.y and B.z are zero.
     for line in [
         "singular position A.x = 0, A.y = 0, A.z = 1, B.x = 0, B.y = 0, B.z = 0: rank 4",
-        "l_B.x^2 - 2*l_A.z*l_B.z + l_B.z^2 - 2*l_B.x = 0",
+        "l_B.x^2 - 2*l_A.y*l_B.y + l_B.y^2 - 2*l_A.z*l_B.z + l_B.z^2 - 2*l_B.x = 0",
         "a smooth motion passes",
         "t-order 1 -> 0",
     ] {

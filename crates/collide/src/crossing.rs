@@ -122,7 +122,7 @@ const SMALLEST: f64 = 1e-10;
 const REFINED: f64 = 1e-2;
 
 /// The separation of two solids, their radii included.
-fn separation(solids: [&Solid; 2], a: &Pose, b: &Pose, hint: &Vec3) -> Separation {
+pub(crate) fn separation(solids: [&Solid; 2], a: &Pose, b: &Pose, hint: &Vec3) -> Separation {
     let [placed_a, placed_b] =
         [Placed { solid: solids[0], pose: a }, Placed { solid: solids[1], pose: b }];
     let mut found = match [solids[0].kind, solids[1].kind] {
@@ -192,7 +192,11 @@ impl World {
             }
             out.truncate(kept);
             if let (true, Some(known)) = (kept == first, known) {
-                out.push(self.witness(pair, &known, [a, b]));
+                // The direction found may not be that of the least overlap.
+                let known = self.refined(pair, [a, b], known);
+                if known.distance < -tolerance {
+                    out.push(self.witness(pair, &known, [a, b]));
+                }
             }
         }
         self.near = near;

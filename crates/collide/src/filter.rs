@@ -33,6 +33,7 @@ impl Filter {
             rigid[i] = root(&mut rigid, crate::solid::index(i));
         }
         let joined = joints()
+            .filter(|joint| !joint.properties.collide)
             .map(|joint| {
                 let [x, y] = joint.bodies.map(|b| rigid[b.index()]);
                 (x.min(y), x.max(y))

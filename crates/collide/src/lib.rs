@@ -10,6 +10,7 @@ mod build;
 mod convex;
 mod crossing;
 mod curve;
+mod deep;
 mod error;
 mod fast;
 mod features;

@@ -104,6 +104,17 @@ impl Touch {
     /// k: axis, û: away from it, e: tangents. Since p_a − p_b is normal to both features, the gap's rate is
     /// n·(ṡ_a + ω_a × r_a − ṡ_b − ω_b × r_b) with r from the centres of mass to the closest points.
     pub fn place(&self, a: &Pose, b: &Pose) -> Place {
+        // Feet on the ground, corners on faces: by far the most.
+        match self.features {
+            [Feature::Point(p), Feature::Plane { point, normal }] => {
+                return on_plane(p, a, point, normal, b, self.round);
+            }
+            [Feature::Plane { point, normal }, Feature::Point(p)] => {
+                let [r_a, r_b] = self.round;
+                return swapped(on_plane(p, b, point, normal, a, [r_b, r_a]));
+            }
+            _ => {}
+        }
         let [fa, fb] = [self.features[0].moved(a), self.features[1].moved(b)];
         let near = match self.features[0] {
             Feature::Circle { .. } => a.rot * self.near,
@@ -114,7 +125,19 @@ impl Touch {
 
     /// The gap alone, m.
     pub fn gap(&self, a: &Pose, b: &Pose) -> f64 {
-        self.place(a, b).gap
+        let above = |p: &Vec3, of: &Pose, point: &Vec3, normal: &Vec3, on: &Pose| {
+            (on.rot * normal).dot(&(of.point(p) - on.point(point)))
+        };
+        let [r_a, r_b] = self.round;
+        match &self.features {
+            [Feature::Point(p), Feature::Plane { point, normal }] => {
+                above(p, a, point, normal, b) - r_a - r_b
+            }
+            [Feature::Plane { point, normal }, Feature::Point(p)] => {
+                above(p, b, point, normal, a) - r_b - r_a
+            }
+            _ => self.place(a, b).gap,
+        }
     }
 }
 
@@ -144,6 +167,13 @@ impl Feature {
 pub(crate) fn around(p_a: Vec3, p_b: Vec3, normal: Vec3, distance: f64, round: [f64; 2]) -> Place {
     let points = [p_a - normal * round[0], p_b + normal * round[1]];
     Place { normal, points, gap: distance - round[0] - round[1] }
+}
+
+/// A point of a body over a plane of another, each in the frame of its body.
+fn on_plane(p: Vec3, of: &Pose, point: Vec3, normal: Vec3, on: &Pose, round: [f64; 2]) -> Place {
+    let (p, normal) = (of.point(&p), on.rot * normal);
+    let distance = normal.dot(&(p - on.point(&point)));
+    around(p, p - normal * distance, normal, distance, round)
 }
 
 /// Points at the distance |p_a − p_b|; `fallback` is the normal where they coincide.

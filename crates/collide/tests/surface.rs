@@ -259,6 +259,15 @@ fn joined_and_ignored_bodies_do_not_touch() {
     ];
     expected.sort_unstable();
     assert_eq!(pairs, expected);
+    // The ball joint lets its bodies touch; what is welded never touches.
+    let mut free = model.clone();
+    for joint in &mut free.joints {
+        joint.properties.collide = true;
+    }
+    let mut open = World::new(&free).unwrap();
+    open.touches(&poses, &twists, 1e-3, 0.1, &mut out);
+    let meet = |pair: [usize; 2]| open.pairs().iter().any(|p| p.bodies == pair);
+    assert!(meet([b1, b2]) && meet([b0, b2]) && !meet([b0, b1]));
     // The ball joint breaks.
     world.set_joints(&model, &[true, false]);
     world.touches(&poses, &twists, 1e-3, 0.1, &mut out);

@@ -5,8 +5,8 @@
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
+use cpu_time::ProcessTime;
 use gelenk_impulse::Simulation;
 use gelenk_model::{Model, RunSettings};
 
@@ -55,7 +55,7 @@ fn measure(name: &str, places: &[[f64; 3]], steps: u32) {
     for _ in 0..10 {
         simulation.step().expect("the step is made");
     }
-    let begin = Instant::now();
+    let begin = ProcessTime::now();
     let before = simulation.totals();
     for _ in 0..steps {
         simulation.step().expect("the step is made");

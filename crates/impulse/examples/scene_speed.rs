@@ -1,8 +1,7 @@
 //! Speed of a model of the gallery: `cargo run --release -p gelenk-impulse --example scene_speed -- walker 0.005 1000`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 
-use std::time::Instant;
-
+use cpu_time::ProcessTime;
 use gelenk_impulse::Simulation;
 use gelenk_model::RunSettings;
 
@@ -18,7 +17,7 @@ fn main() {
     let settings = RunSettings { step: h.parse().expect("a number"), ..model.run.clone() };
     let steps: u32 = steps.parse().expect("a number");
     let mut simulation = Simulation::new(&model, &settings).expect("the model starts");
-    let begin = Instant::now();
+    let begin = ProcessTime::now();
     for _ in 0..steps {
         simulation.step().expect("the step is made");
     }

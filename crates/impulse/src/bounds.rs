@@ -50,10 +50,17 @@ impl Bound {
         let allowed = if stops { 0.5 * tolerance } else { tolerance };
         match self {
             Bound::None | Bound::Friction | Bound::Disk => (target, allowed),
+            // A deep overlap, which is to go slowly.
+            Bound::Contact if target > tolerance => (target, allowed),
             Bound::Rope | Bound::Stop | Bound::Contact => {
                 (target.clamp(0.0, 0.5 * allowed), allowed)
             }
         }
+    }
+
+    /// Where the errors of a one-sided row count from: 0, or the target within a deep overlap.
+    pub(crate) fn counts_from(target: f64, tolerance: f64) -> f64 {
+        if target > tolerance { target } else { 0.0 }
     }
 
     /// The blocks of the joints that stops and friction belong to. (n blocks)
@@ -157,6 +164,9 @@ impl Rows {
                 Bound::Stop | Bound::Contact => {
                     let (c, rate) = self.stop_place(i, model, bodies, state);
                     let tolerance = self.bound_tolerance(i, floor, method);
+                    let bound = self.blocks[i].bound;
+                    let slow =
+                        if bound == Bound::Contact { slow.max(self.slow_leaving) } else { slow };
                     let rests = c >= -tolerance && rate >= -slow;
                     if c > tolerance || rests { Mode::OneSided } else { Mode::Open }
                 }

@@ -22,6 +22,12 @@ use crate::rows::{Block, Rows};
 use crate::scratch::Bodies;
 use crate::small;
 
+/// The part of an overlap beyond the tolerance that goes in a second, at least the tolerance in a step.
+const PUSH_OUT: f64 = 10.0;
+
+/// The part of it that goes in a step at most.
+const PUSH_PART: f64 = 0.02;
+
 /// What a block of a contact is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -148,6 +154,17 @@ impl Rows {
     /// The contact of block `i`, one of its blocks.
     pub(crate) fn contact(&self, i: usize) -> &Contact {
         &self.contacts[self.roles[i - self.model_size.blocks].0]
+    }
+
+    /// Whether block `i` of a contact is the friction of its points.
+    pub(crate) fn is_slide(&self, i: usize) -> bool {
+        self.roles[i - self.model_size.blocks].1 == Part::Slide
+    }
+
+    /// Whether the friction block `i` slipped in the step before, by the state.
+    pub(crate) fn slipped(&self, i: usize) -> bool {
+        let memory = &self.contact(i).memory;
+        self.is_slide(i) && !memory.sticks && memory.impulse[0] != 0.0
     }
 
     /// The block of the normal that goes with block `i` of a contact.
@@ -279,6 +296,8 @@ impl Rows {
 
     /// Notes which points touch, when a step begins at the poses of the rows.
     pub(crate) fn begin_contacts(&mut self, poses: &[Pose]) {
+        self.exchanged = 0.0;
+        self.loose = 0.0;
         for contact in &mut self.contacts {
             let point = contact.point();
             for (arm, body) in contact.arms.iter_mut().zip(contact.touch.bodies) {
@@ -348,6 +367,20 @@ impl Rows {
         }
     }
 
+    /// Targets within deep overlaps, which go slowly: [`PUSH_OUT`] of the depth in a second, [`PUSH_PART`] of it at most in a whole step.
+    /// Taking all of it away in one step would make speeds depth/h out of it, and energy.
+    pub(crate) fn target_deep(&mut self, keep: f64, poses: &[Pose]) {
+        for contact in &self.contacts {
+            let deep = -contact.gap(poses);
+            if deep > 2.0 * self.overlap_allowed {
+                let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
+                let push = self.overlap_allowed.max(part * deep);
+                self.target[self.blocks[contact.first_block].first_row] =
+                    deep - (1.0 - keep) * push;
+            }
+        }
+    }
+
     /// C of block `i` of a contact where free flight takes its bodies, whose poses ahead are ready.
     ///
     /// What slides is the way of the points that touched at the start (corners on faces), or, where bodies roll, the trapezoid of the
@@ -404,6 +437,13 @@ impl Rows {
         (self.blocks[contact.first_block].first_row, contact.coefficient(part))
     }
 
+    /// Whether block `i` is the sliding friction of a contact.
+    pub(crate) fn slides(&self, i: usize) -> bool {
+        i.checked_sub(self.model_size.blocks)
+            .and_then(|k| self.roles.get(k))
+            .is_some_and(|(_, part)| *part == Part::Slide)
+    }
+
     /// Largest eigenvalue of K of block `i` of a contact.
     pub(crate) fn stiffness(&self, i: usize) -> f64 {
         self.stiffest[i - self.model_size.blocks]
@@ -423,7 +463,7 @@ impl Rows {
         for j in 0..n {
             trial[j] = p[row + j] - e[j] / k;
         }
-        let size = trial[0].hypot(trial[1]);
+        let size = small::length(trial[0], trial[1]);
         (size > limit * (1.0 + 1e-12)).then(|| trial.map(|x| x * (limit / size)))
     }
 
@@ -436,7 +476,7 @@ impl Rows {
         for (j, d) in delta.iter().enumerate() {
             wanted[j] = p[row + j] + d;
         }
-        let size = wanted[0].hypot(wanted[1]);
+        let size = small::length(wanted[0], wanted[1]);
         if size <= limit {
             return false;
         }
@@ -470,7 +510,7 @@ impl Rows {
             sum[row + j] = p[j];
         }
         self.apply(i, &delta[..n], bodies);
-        delta[0].hypot(delta[1]) * self.stiffness(i)
+        small::length(delta[0], delta[1]) * self.stiffness(i)
     }
 
     /// Energy that the impulses of block `i` took at an instant: −p · ½ J (v⁻ + v⁺), J.
@@ -483,10 +523,16 @@ impl Rows {
         -(0..n).map(|k| p[row + k] * 0.5 * (before[k] + after[k])).sum::<f64>()
     }
 
-    /// Energy that the normals of contacts took at an instant, J.
-    pub(crate) fn contact_loss(&self, bodies: &Bodies, end: bool) -> f64 {
-        let normals = self.contacts.iter().map(|contact| contact.first_block);
-        normals.filter(|&i| !self.inactive[i]).map(|i| self.work_against(i, bodies, end)).sum()
+    /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged`.
+    pub(crate) fn contact_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
+        let (mut sum, mut size) = (0.0, 0.0);
+        for contact in self.contacts.iter().filter(|contact| !self.inactive[contact.first_block]) {
+            let loss = self.work_against(contact.first_block, bodies, end);
+            sum += loss;
+            size += loss.abs();
+        }
+        self.exchanged += size;
+        sum
     }
 
     /// After a position correction: which contacts hold, and how far they have slipped within tolerance.
@@ -499,7 +545,7 @@ impl Rows {
             let i = self.model_size.blocks + k;
             let row = self.blocks[i].first_row;
             let limit = self.disk_limit(i, false);
-            let size = self.impulse[row].hypot(self.impulse[row + 1]);
+            let size = small::length(self.impulse[row], self.impulse[row + 1]);
             let sticks = limit > 0.0 && size < limit * (1.0 - 1e-9) && !self.inactive[i];
             let mut slid = Vec3::zeros();
             if sticks {

@@ -9,6 +9,7 @@ pub mod compose;
 mod contact;
 pub mod control;
 pub mod dense;
+mod drives;
 pub mod error;
 mod explain;
 pub mod flight;

@@ -23,6 +23,17 @@ const ENERGY_PART: f64 = 0.05;
 /// step is too long for long.
 const ENERGY_PART_HALVED: f64 = 0.0025;
 
+/// The part of the kinetic energy that contacts may make in a step, and in a part of one that has been halved, where that is also more than
+/// [`CONTACT_SHARE`] of what they exchanged: the impulses at both ends then have little in common, as where a contact runs along nearly parallel
+/// edges and its normal turns within a step that is short for all else.
+const CONTACT_PART: [f64; 2] = [1e-5, 1e-6];
+
+/// The part of the run's energy scale that contacts may make in a step, and in a part of a halved one, in any case.
+const CONTACT_MOST: [f64; 2] = [1e-4, 1e-5];
+
+/// See [`CONTACT_PART`]. In steps that resolve the motion it is of the order of the step.
+const CONTACT_SHARE: f64 = 0.05;
+
 /// The part of the run's energy scale that a step may make or lose in any case.
 const ENERGY_FLOOR: f64 = 1e-8;
 
@@ -83,6 +94,8 @@ pub(crate) struct Told {
     level: u32,
     /// Whole steps since.
     quiet_steps: u32,
+    /// Fastest opening of contacts told, m/s.
+    loose: f64,
 }
 
 impl Told {
@@ -91,6 +104,7 @@ impl Told {
         self.quiet_steps = if deepest > 0 { 0 } else { self.quiet_steps + 1 };
         if self.quiet_steps > 10 {
             self.level = 0;
+            self.loose = 0.0;
         }
     }
 }
@@ -111,6 +125,9 @@ impl Parts<'_> {
         self.joint_impulses.fill(Wrench::zero());
         self.contacts.begin_step();
         scratch.stops.forget_hits(f64::NEG_INFINITY);
+        if let Some(tree) = &mut scratch.tree {
+            tree.forget_sides();
+        }
         while done < WHOLE {
             let size = WHOLE >> level;
             let part = h * (f64::from(size) / f64::from(WHOLE));
@@ -216,6 +233,16 @@ impl Parts<'_> {
             // Velocities across the joints, h/2 times the forces, blur the kinetic energy.
             defect.abs() <= 2.0 * ENERGY_PART * scale + 10.0 * excused
         };
+        // Contacts and friction take energy; what they give is the error of the step.
+        let made = -report.impact_loss.min(0.0) - report.dissipation.min(0.0);
+        let halved = usize::from(level > 0);
+        let made_by_contacts = level < ENERGY_HALVINGS
+            && !scratch.rows.contacts.is_empty()
+            && (made > CONTACT_SHARE * scratch.rows.exchanged
+                && made > CONTACT_PART[halved] * (scale + excused)
+                || made > CONTACT_MOST[halved] * self.energy_scale);
+        let accepted = accepted && !made_by_contacts;
+        let defect = if made_by_contacts { made } else { defect };
         if !accepted {
             self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);
@@ -226,6 +253,7 @@ impl Parts<'_> {
             });
         }
         (self.kinetic, self.potential) = (kinetic, potential);
+        self.tell_loose(scratch, state.t);
         self.add(report, scratch);
         Ok(())
     }
@@ -329,6 +357,27 @@ impl Parts<'_> {
             kind: "step-halved".to_owned(),
             between: element.into_iter().collect(),
             detail: format!("step halved to {part:.3e} s{where_}: {what}"),
+            point: None,
+            impulse: None,
+        });
+    }
+
+    /// Tells of contacts that opened while they pushed, since their friction found no end, unless it has been told lately.
+    pub(crate) fn tell_loose(&mut self, scratch: &mut Scratch, time: f64) {
+        let loose = std::mem::take(&mut scratch.rows.loose);
+        if loose <= 2.0 * self.told.loose || loose <= self.method.velocity_tolerance {
+            return;
+        }
+        self.told.loose = loose;
+        self.told.quiet_steps = 0;
+        self.events.push(Event {
+            time,
+            kind: "contact-loose".to_owned(),
+            between: Vec::new(),
+            detail: format!(
+                "friction and normal forces of contacts that lean on each other do not settle; they open with up to {loose:.1e} m/s while \
+                 they push"
+            ),
             point: None,
             impulse: None,
         });

@@ -39,6 +39,8 @@ pub struct Rows {
     pub carrier: Vec<Option<usize>>,
     /// Impulses when a correction with bounds began, and the rates J v it wants; written by it. (n_rows)
     pub(crate) begun: Vec<f64>,
+    /// Velocities then, to go back to without the rounding of large impulses. (n bodies)
+    pub(crate) begun_twists: Vec<Twist>,
     pub(crate) wanted: Vec<f64>,
     /// Friction of coordinates whose motion is prescribed; constant. (n blocks)
     pub prescribed: Vec<bool>,
@@ -92,6 +94,16 @@ pub struct Rows {
     pub(crate) contacts: Vec<Contact>,
     /// Whether all contacts are taken as lasting ones, also those with room.
     pub(crate) at_once: bool,
+    /// Contacts that are left more slowly than this last, m/s; written by the adaptive step.
+    pub(crate) slow_leaving: f64,
+    /// Overlaps up to this are within tolerance, m; written with the contacts.
+    pub(crate) overlap_allowed: f64,
+    /// The asked step, s; written with the contacts.
+    pub(crate) whole_step: f64,
+    /// Energy that went through the normals of contacts in the running step, either way, J.
+    pub(crate) exchanged: f64,
+    /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
+    pub(crate) loose: f64,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
     /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
@@ -199,6 +211,7 @@ impl Rows {
             carry: vec![[0.0; small::MAX]; n_blocks],
             carrier: Bound::carriers(model),
             begun: vec![0.0; n_rows],
+            begun_twists: Vec::new(),
             wanted: vec![0.0; n_rows],
             prescribed: Bound::prescribed(model),
             inactive: vec![false; n_blocks],
@@ -228,6 +241,11 @@ impl Rows {
             velocity_error: vec![0.0; n_blocks],
             contacts: Vec::new(),
             at_once: false,
+            slow_leaving: 0.0,
+            overlap_allowed: 0.0,
+            whole_step: 0.0,
+            loose: 0.0,
+            exchanged: 0.0,
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,
@@ -355,6 +373,7 @@ impl Rows {
                     self.target[block.first_row] = held[friction.slot];
                 }
             }
+            self.target_deep(keep, &bodies.poses);
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
@@ -370,6 +389,7 @@ impl Rows {
             }
         }
         self.target_contacts(keep, at.poses);
+        self.target_deep(keep, at.poses);
     }
 
     /// C(t+h) of block `i` where free flight takes its bodies. (n_rows)
@@ -398,11 +418,41 @@ impl Rows {
         rows.error(model, &at, work, c);
     }
 
+    /// Notes impulses and velocities when a correction with bounds begins.
+    pub(crate) fn begin_correction(&mut self, velocity: bool, bodies: &Bodies) {
+        let found = if velocity { &self.velocity_impulse } else { &self.impulse };
+        self.begun.copy_from_slice(found);
+        self.begun_twists.clone_from(&bodies.twists);
+    }
+
+    /// Takes the impulses since then back.
+    pub(crate) fn take_back(&mut self, velocity: bool, bodies: &mut Bodies) {
+        let now = if velocity { &mut self.velocity_impulse } else { &mut self.impulse };
+        now.copy_from_slice(&self.begun);
+        bodies.twists.copy_from_slice(&self.begun_twists);
+        for i in 0..bodies.twists.len() {
+            bodies.touch(i);
+        }
+    }
+
     /// J v + C_t of block `i`. (n_rows)
+    #[inline]
     pub fn error_rate(&self, i: usize, twists: &[Twist], e: &mut [f64]) {
         let block = &self.blocks[i];
         let width = 6 * block.n_bodies;
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+        if let &[a, b] = list {
+            // Nearly all blocks.
+            let v = both(&twists[a], &twists[b]);
+            let n = block.n_rows;
+            let jac = &self.jac[block.jac..block.jac + 12 * n];
+            let c_t = &self.c_t[block.first_row..block.first_row + n];
+            for ((row, e), c_t) in jac.chunks_exact(12).zip(e).zip(c_t) {
+                let part = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1] + row[k + 2] * v[k + 2];
+                *e = (((c_t + part(0)) + part(3)) + part(6)) + part(9);
+            }
+            return;
+        }
         for row in 0..block.n_rows {
             let mut sum = self.c_t[block.first_row + row];
             for (slot, &body) in list.iter().enumerate() {
@@ -453,6 +503,22 @@ impl Rows {
         let block = &self.blocks[i];
         let width = 6 * block.n_bodies;
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+        if let &[a, b] = list {
+            let mut delta = [0.0; 12];
+            let response = &self.response[block.jac..block.jac + 12 * p.len()];
+            for (row, p) in response.chunks_exact(12).zip(p) {
+                for k in 0..12 {
+                    delta[k] += row[k] * p;
+                }
+            }
+            for (body, d) in [(a, &delta[..6]), (b, &delta[6..])] {
+                let twist = &mut bodies.twists[body];
+                twist.s_dot += Vec3::new(d[0], d[1], d[2]);
+                twist.omega += Vec3::new(d[3], d[4], d[5]);
+                bodies.touch(body);
+            }
+            return;
+        }
         for (slot, &body) in list.iter().enumerate() {
             let mut delta = [0.0; 6];
             for (row, p) in p.iter().enumerate() {
@@ -500,6 +566,13 @@ impl Rows {
         }
         cut
     }
+}
+
+/// The velocities of two bodies as a block's rows take them.
+#[inline]
+fn both(a: &Twist, b: &Twist) -> [f64; 12] {
+    let ([a, c], [b, d]) = ([&a.s_dot, &a.omega], [&b.s_dot, &b.omega]);
+    [a.x, a.y, a.z, c.x, c.y, c.z, b.x, b.y, b.z, d.x, d.y, d.z]
 }
 
 /// What a look-ahead needs to know.

@@ -2,16 +2,17 @@
 #![expect(clippy::inline_always, reason = "the hot sweep: measured a third faster")]
 
 use gelenk_model::math::{Mat3, Quat, Vec3};
-use gelenk_model::signal::Work;
+use gelenk_model::signal::{StateRef, Work};
 use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Flight, Model};
 use nalgebra::Quaternion;
 
 use crate::balls::Balls;
+use crate::drives::Drives;
 use crate::flight::{self, Spinner, Top};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor, Primal, Sharing, eliminate, neighbours};
+use crate::solver::{Anderson, Factor, Primal, Sharing, Tree, eliminate, neighbours};
 use crate::stops::Stops;
 use crate::touching::Touching;
 
@@ -36,6 +37,8 @@ pub struct Scratch {
     pub direct: Option<Box<Factor>>,
     /// Memory of the solver for bodies that touch; made when it first solves.
     pub primal: Option<Box<Primal>>,
+    /// The tree of the model's joints, if they are one and something can touch it or laws read velocities.
+    pub(crate) tree: Option<Box<Tree>>,
     /// Memory to share loads between redundant rows; made when there first are any.
     pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -63,6 +66,10 @@ impl Scratch {
         let loads = Loads::new(model);
         let (bodies, rows) = (Bodies::new(model), Rows::new(model));
         let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies.fixed)));
+        let touching = Touching::new(model).map(Box::new);
+        let tree = (touching.is_some() || loads.velocity_dependent)
+            .then(|| Tree::new(&rows, &bodies, &loads.drives))
+            .flatten();
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
             bodies,
@@ -81,7 +88,8 @@ impl Scratch {
             sharing: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
-            touching: Touching::new(model).map(Box::new),
+            touching,
+            tree: tree.map(Box::new),
             saved: model.start.clone(),
         }
     }
@@ -91,6 +99,8 @@ impl Scratch {
     /// Marks all that follows from the poses as out of date.
     pub(crate) fn forget_poses(&mut self) {
         self.rows.ready = false;
+        self.loads.known = false;
+        self.loads.drives.ready = false;
         if let Some(balls) = &mut self.balls {
             balls.forget_poses();
         }
@@ -128,6 +138,9 @@ impl Scratch {
             }
             if let Some(primal) = &mut self.primal {
                 primal.ready = false;
+            }
+            if let Some(tree) = &mut self.tree {
+                tree.forget();
             }
         }
     }
@@ -334,6 +347,7 @@ impl Bodies {
 
 /// Loads of the force elements, by the ledger line of their work.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is known, and what laws there are")]
 pub struct Loads {
     /// Loads of laws with a potential; written by the kicks. (n_bodies)
     pub potential: Vec<Wrench>,
@@ -343,6 +357,16 @@ pub struct Loads {
     pub dissipation: Vec<Wrench>,
     /// The model's signals; written by the kicks. (n signals)
     pub signals: Vec<f64>,
+    /// When they were evaluated, with which inputs, and whether they depend on time and inputs alone (constant).
+    pub(crate) signals_at: Option<f64>,
+    pub(crate) held: Vec<f64>,
+    pub(crate) timed: bool,
+    /// Laws along joint coordinates.
+    pub(crate) drives: Drives,
+    /// Whether the loads are those at the poses of the bodies with these velocities and joints.
+    pub(crate) known: bool,
+    pub(crate) twists: Vec<Twist>,
+    pub(crate) active: Vec<bool>,
     /// Whether a law reads velocities; constant.
     pub velocity_dependent: bool,
     /// Whether a law books work or dissipation; constant.
@@ -359,6 +383,17 @@ impl Loads {
             work: zero.clone(),
             dissipation: zero,
             signals: vec![0.0; model.signals.n],
+            signals_at: None,
+            held: Vec::new(),
+            timed: model
+                .signals
+                .inputs
+                .iter()
+                .all(|input| matches!(input, StateRef::Time | StateRef::Input(_))),
+            drives: Drives::new(model),
+            known: false,
+            twists: vec![Twist::zero(); n],
+            active: Vec::new(),
             velocity_dependent: laws().any(gelenk_model::force::ForceLaw::depends_on_velocity),
             booked: laws().any(|l| l.account() != gelenk_model::force::Account::Potential),
         }

@@ -9,10 +9,11 @@ use gelenk_model::{Model, rows::unwrap_angle};
 use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::flight;
-use crate::kick::{book, evaluate_loads, kick};
+use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch, position_floor, velocity_floor};
+use crate::solver::settle_kick;
 
 /// What a step took and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,6 +64,9 @@ pub(crate) fn step_to(
     scratch.saved.clone_from(state);
     scratch.sweeps = method.solver == SolverKind::Iterative;
     scratch.joint_impulses.fill(Wrench::zero());
+    if let Some(tree) = &mut scratch.tree {
+        tree.forget_sides();
+    }
     if scratch.rows.any_bounded {
         prepare(model, state, scratch);
     }
@@ -147,7 +151,8 @@ impl Stage {
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
-        if correct {
+        // What a short part leaves within tolerance is large beside its forces, and would be no guess.
+        if correct && h.abs() > SHORT_PART * self.h_whole.abs() {
             let Scratch { rows, bodies, .. } = scratch;
             let slow = method.tolerance / h.abs();
             rows.note_contact_impulses(0.5 * h / self.h_whole, bodies, slow);
@@ -217,6 +222,9 @@ impl Stage {
     }
 }
 
+/// Impulses of parts shorter than this part of a step say nothing of the next ones, where bodies touch.
+const SHORT_PART: f64 = 0.1;
+
 /// Up to this part of their size may p and p_v differ, squared, to make a guess.
 const CALM: f64 = 0.1;
 
@@ -247,8 +255,9 @@ impl Stage {
             (&rows.impulse, 0.5 * (self.h + self.h_open))
         };
         let part = span / self.h_whole;
-        // Stages that run back and forth may leave a span near zero, which tells nothing about the force.
-        if part.abs() > 0.01 {
+        // Stages that run back and forth may leave a span near zero, which tells nothing about the force; nor do short parts between impacts.
+        let least = if rows.contacts.is_empty() { 0.01 } else { 0.5 * SHORT_PART };
+        if part.abs() > least {
             for (next, p) in impulse.iter_mut().zip(found) {
                 *next = p / part;
             }
@@ -377,6 +386,13 @@ fn end_kick(
         }
         return Ok(());
     }
+    if let Some(solves) = settle_kick(model, method, state, scratch, h)? {
+        report.velocity_corrections += solves;
+        return Ok(());
+    }
+    scratch.bodies.twists.copy_from_slice(&scratch.bodies.twists_before);
+    scratch.rows.velocity_impulse.fill(0.0);
+    scratch.rows.begin_velocities(&mut scratch.bodies);
     // The start of the repetition: velocities corrected after a kick by the loads of the start of the stage.
     kick(&mut scratch.bodies, &scratch.loads, 0.5 * h);
     report.velocity_corrections +=
@@ -403,8 +419,7 @@ fn end_kick(
             solver.correct_velocities(model, method, &At::of(state), scratch)?;
         let twists = &mut scratch.bodies.twists;
         (change, body) = largest_change(twists, &scratch.previous_twists);
-        let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
-        let floor = 64.0 * f64::EPSILON * speeds.fold(1.0, f64::max);
+        let floor = velocity_floor_of(twists);
         // Far below the tolerance where that can be had; a solver that leaves errors within it may leave such changes.
         let part = if round < FINE_ROUNDS { 0.01 } else { 1.0 };
         if change <= floor.max(part * method.velocity_tolerance) {
@@ -423,6 +438,12 @@ fn end_kick(
     Err(StepError::Forces { body, change, rounds: MAX_ROUNDS, t: state.t })
 }
 
+/// Below this a change of these velocities is rounding.
+pub(crate) fn velocity_floor_of(twists: &[Twist]) -> f64 {
+    let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
+    64.0 * f64::EPSILON * speeds.fold(1.0, f64::max)
+}
+
 /// The velocities in one row of numbers. (6 n_bodies)
 fn flatten(twists: &[Twist], flat: &mut [f64]) {
     for (twist, six) in twists.iter().zip(flat.chunks_exact_mut(6)) {
@@ -431,7 +452,7 @@ fn flatten(twists: &[Twist], flat: &mut [f64]) {
     }
 }
 
-fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
+pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
     let (mut largest, mut body) = (0.0, 0);
     for (i, (now, before)) in twists.iter().zip(previous).enumerate() {
         let change = (now.s_dot - before.s_dot).amax().max((now.omega - before.omega).amax());
@@ -450,11 +471,11 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     book(bodies, loads, 0.5 * h, report);
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
+        report.impact_loss += rows.contact_loss(bodies, end);
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
     if rows.any_bounded {
         report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
-        report.impact_loss += rows.contact_loss(bodies, end);
     }
     if rows.rheonomic {
         report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
@@ -554,7 +575,7 @@ pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (
     if !model.forces.is_empty() {
         let (poses, twists) = (&bodies.poses, &bodies.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
-        model.signals.evaluate(model, &at, work, &mut loads.signals);
+        evaluate_signals(model, &at, loads, work);
         let context = ForceContext { model, at, signals: &loads.signals };
         for force in model.forces.iter().filter(|f| f.kind.is_active(&state.active)) {
             potential += force.kind.law().potential_energy(&context);

@@ -10,10 +10,13 @@ use crate::parts::Parts;
 use crate::rows::{At, Rows};
 use crate::scratch::Scratch;
 use crate::step::{StepReport, add_joint_impulses, prepare, set_slack};
-use crate::touching::{ContactLog, place};
+use crate::touching::{ContactLog, Seen, place};
 
 /// Most steps tried to find the moment of arrival.
 const MAX_TRIES: u32 = 60;
+
+/// How often a step is made shorter, where something came out of sight into something else.
+const MOST_SPANS: u32 = 12;
 
 /// Most impacts made one after the other at one instant.
 const MAX_IMPACTS: u32 = 40;
@@ -41,9 +44,12 @@ const SLOWEST_BOUNCE: f64 = 0.05;
 const MAX_EVENTS: u32 = 200;
 
 /// Bodies that rock from one contact to another hit ever faster and ever softer. A touch without restitution that is hit so often in
-/// a part of a step, or one with restitution so often, ends that, where all that may touch is a plane: the rest of the part is made in
-/// one go, too.
-const MOST_HITS: [u32; 2] = [3, 20];
+/// a part of a step, or one with restitution so often, ends that: the rest of the part is made in one go, too. The first two where all that may
+/// touch is a plane, which has no end.
+const MOST_HITS: [[u32; 2]; 2] = [[3, 20], [6, 40]];
+
+/// Impacts that are slower than what gravity gives in the asked step are soft. After so many in a part, the rest of it is made in one go, too.
+const MOST_SOFT: u32 = 4;
 
 /// An end stop, or two bodies that may touch, while a step goes on.
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +86,11 @@ pub(crate) struct Stops {
     compressing: Vec<f64>,
     /// What contacts had given before a part.
     contacts: ContactLog,
-    /// How often touches were hit in a part, and whether one was hit too often.
-    hits: Vec<(TouchKey, u32)>,
-    rocks: bool,
+    /// How often touches were hit in a part and when last, s, and whether one was hit too often: on planes, anywhere.
+    hits: Vec<(TouchKey, u32, f64)>,
+    rocks: [bool; 2],
+    /// Soft impacts in a part.
+    soft: u32,
     /// Blocks that take part in an impact, ascending.
     touched: Vec<usize>,
 }
@@ -113,10 +121,10 @@ impl Watch {
         }
     }
 
-    /// Whether the bounce that ends at time `t` is too short or too flat to go on: below the tolerance there is nothing to
+    /// Whether the bounce that ends at time `t`, begun at `hit`, is too short or too flat to go on: below the tolerance there is nothing to
     /// see of it. Bounces that become ever shorter have an end.
-    fn bounced_lately(&self, t: f64, h: f64) -> bool {
-        let flight = t - self.hit;
+    fn bounced_lately(&self, hit: f64, t: f64, h: f64) -> bool {
+        let flight = t - hit;
         flight < SHORTEST_BOUNCE * h || self.now.1 * flight < FLATTEST_BOUNCE * self.tolerance
     }
 }
@@ -133,7 +141,8 @@ impl Stops {
             compressing: vec![0.0; model.n_rows()],
             contacts: ContactLog::default(),
             hits: Vec::new(),
-            rocks: false,
+            rocks: [false; 2],
+            soft: 0,
             touched: Vec::new(),
         }
     }
@@ -188,8 +197,13 @@ impl Parts<'_> {
     ) -> Result<(), StepError> {
         let mut left = part;
         let mut events = 0;
+        // What would not bounce need not fly either: a foot that an impact elsewhere lifts so slowly lasts.
+        let slow = SLOWEST_BOUNCE * self.model.gravity.norm() * self.h.abs();
+        scratch.rows.slow_leaving = slow;
         scratch.stops.hits.clear();
-        scratch.stops.rocks = false;
+        scratch.stops.rocks = [false; 2];
+        scratch.stops.soft = 0;
+        scratch.forget_unseen();
         loop {
             self.watch_contacts(state, scratch, left, false);
             let elastic = events < MAX_EVENTS || scratch.touching.is_none();
@@ -198,13 +212,14 @@ impl Parts<'_> {
                 prepare(self.model, state, scratch);
                 scratch.set_modes(self.model, state, self.method);
             }
-            let rocks =
-                scratch.stops.rocks && scratch.touching.as_ref().is_some_and(|t| t.is_plain());
+            let plain = scratch.touching.as_ref().is_some_and(|t| t.is_plain());
+            let rocks = scratch.stops.rocks[usize::from(!plain)];
             let at_once = self.method.coarse || events > 2 * MAX_EVENTS || rocks;
             if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
-                return self.pass_at_once(state, scratch, left, t_end, level);
-            }
-            if self.go_to_stop(state, scratch, left, t_end, level)? {
+                if self.pass_at_once(state, scratch, left, t_end, level)? {
+                    return Ok(());
+                }
+            } else if self.go_to_stop(state, scratch, left, t_end, level)? {
                 return Ok(());
             }
             events += 1;
@@ -217,7 +232,7 @@ impl Parts<'_> {
     }
 
     /// A step over all that is `left`, with everything on the way taken as a lasting contact; what has come to touch bounces at its
-    /// end.
+    /// end. False where it had to be shorter.
     fn pass_at_once(
         &mut self,
         state: &mut State,
@@ -225,14 +240,29 @@ impl Parts<'_> {
         left: f64,
         t_end: f64,
         level: u32,
-    ) -> Result<(), StepError> {
-        self.watch_contacts(state, scratch, left, true);
-        self.see(state, scratch);
-        for watch in &mut scratch.stops.watches {
-            watch.lo = watch.now;
-        }
-        let report = self.make(state, scratch, left, t_end, level)?;
-        self.accept(&report, state, scratch, left, level)?;
+    ) -> Result<bool, StepError> {
+        let (mut span, mut tries) = (left, 0);
+        let report = loop {
+            self.watch_contacts(state, scratch, span, true);
+            self.see(state, scratch);
+            for watch in &mut scratch.stops.watches {
+                watch.lo = watch.now;
+            }
+            let whole = span.total_cmp(&left).is_eq();
+            let t_span = if whole { t_end } else { state.t + span };
+            let report = self.make(state, scratch, span, t_span, level)?;
+            let seen = scratch.list_unseen(self.method, false);
+            tries += 1;
+            if seen == Seen::All || tries > MOST_SPANS {
+                break report;
+            }
+            if seen == Seen::Beside {
+                span *= 0.5;
+            }
+            state.clone_from(&scratch.saved);
+        };
+        let whole = span.total_cmp(&left).is_eq();
+        self.accept(&report, state, scratch, span, level)?;
         let energy_compressed = self.model.kinetic_energy(state);
         let Scratch { rows, bodies, stops, .. } = scratch;
         stops.compressed.copy_from_slice(&bodies.twists);
@@ -247,7 +277,7 @@ impl Parts<'_> {
             let (Some(block), Some(_)) = (watch.block, &watch.touch) else { continue };
             watch.now = watch.lo;
             let row = rows.blocks[block].first_row;
-            let p = self.restitution(watch, rows, state.t) * rows.solution[row];
+            let p = self.restitution(watch, &stops.hits, rows, state.t) * rows.solution[row];
             if p != 0.0 && watch.lo.0 < -watch.tolerance {
                 rows.apply(block, &[p], bodies);
                 rows.velocity_impulse[row] = p;
@@ -255,7 +285,7 @@ impl Parts<'_> {
             }
         }
         if !bounces {
-            return Ok(());
+            return Ok(whole);
         }
         rows.set_instant_bounds(|_| false);
         rows.free_friction();
@@ -272,7 +302,7 @@ impl Parts<'_> {
             scratch.bodies.write_velocities(state);
         }
         self.close_impact(state, scratch, energy_compressed);
-        Ok(())
+        Ok(whole)
     }
 
     /// A step over what is `left` of a part, or up to the first stop on the way; true if it went all the way.
@@ -284,6 +314,43 @@ impl Parts<'_> {
         t_end: f64,
         level: u32,
     ) -> Result<bool, StepError> {
+        let mut span = left;
+        for _ in 0..MOST_SPANS {
+            let whole = span.total_cmp(&left).is_eq();
+            let t_span = if whole { t_end } else { state.t + span };
+            let (part, report) = self.look_for_stop(state, scratch, span, t_span, level)?;
+            match scratch.list_unseen(self.method, part.is_none()) {
+                Seen::All => {
+                    let all = part.is_none();
+                    self.accept(&report, state, scratch, part.unwrap_or(span), level)?;
+                    return Ok(all && whole);
+                }
+                Seen::More => {
+                    // Once more from where it began, with what had not been listed.
+                    state.clone_from(&scratch.saved);
+                    return Ok(false);
+                }
+                Seen::Beside => span = 0.5 * part.unwrap_or(span),
+            }
+            state.clone_from(&scratch.saved);
+            prepare(self.model, state, scratch);
+        }
+        // What is still not seen is found when the next part begins.
+        let t_span = state.t + span;
+        let (part, report) = self.look_for_stop(state, scratch, span, t_span, level)?;
+        self.accept(&report, state, scratch, part.unwrap_or(span), level)?;
+        Ok(false)
+    }
+
+    /// A step of the length `left`, or to the first stop on the way, with its report; the length, if it did not go all the way.
+    fn look_for_stop(
+        &mut self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        left: f64,
+        t_end: f64,
+        level: u32,
+    ) -> Result<(Option<f64>, StepReport), StepError> {
         // Places before the step, where the rows are ready.
         self.see(state, scratch);
         for watch in &mut scratch.stops.watches {
@@ -314,23 +381,21 @@ impl Parts<'_> {
             let t_part = state.t + part;
             let report = self.make(state, scratch, part, t_part, level)?;
             self.look(state, scratch, true);
-            self.accept(&report, state, scratch, part, level)?;
-            return Ok(false);
+            return Ok((Some(part), report));
         }
         if !passed && !self.watch_unseen(scratch, left) {
-            self.accept(&report, state, scratch, left, level)?;
-            return Ok(true);
+            return Ok((None, report));
         }
         state.clone_from(&scratch.saved);
         let (report, part) = self.find_arrival(state, scratch, late, level)?;
-        self.accept(&report, state, scratch, part, level)?;
-        Ok(false)
+        Ok((Some(part), report))
     }
 
     /// Finds what may touch within `h`; see [`Scratch::find_contacts`].
     fn watch_contacts(&self, state: &State, scratch: &mut Scratch, h: f64, all: bool) {
         scratch.find_contacts(self.model, self.method, state, h, all);
         let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
+        rows.whole_step = self.h;
         stops.watches.truncate(stops.n_ends);
         let mut contacts = rows.contacts.iter().peekable();
         for touch in &touching.near {
@@ -389,10 +454,11 @@ impl Parts<'_> {
     /// After a step of length `h` in which nothing watched was passed: watches what has gone into something else all the same, if it
     /// was clearly open when the step began; true if there is something.
     fn watch_unseen(&self, scratch: &mut Scratch, h: f64) -> bool {
-        let tolerance = scratch.find_unseen(self.method);
+        scratch.find_unseen(self.method);
         let Scratch { stops, bodies, rows, touching: Some(touching), .. } = scratch else {
             return false;
         };
+        let tolerance = self.method.tolerance.max(2.0 * bodies.position_floor());
         let mut found = false;
         for touch in &touching.unseen {
             let [a, b] = touch.bodies;
@@ -439,7 +505,7 @@ impl Parts<'_> {
             let width = late - early;
             let passed = scratch.stops.watches.iter().filter(|w| w.open && w.passed(w.hi));
             let mut guess = passed.map(|w| rise(w.lo, w.hi, width)).fold(1.0, f64::min);
-            if round % 4 == 3 || !(guess > 0.0 && guess < 1.0) {
+            if round % 6 == 5 || !(guess > 0.0 && guess < 1.0) {
                 guess = 0.5;
             }
             let tau = early + guess * width;
@@ -526,7 +592,8 @@ impl Parts<'_> {
             for watch in &stops.watches {
                 let Some(block) = watch.block else { continue };
                 let row = rows.blocks[block].first_row;
-                let p = self.restitution(watch, rows, state.t) * rows.velocity_impulse[row];
+                let p = self.restitution(watch, &stops.hits, rows, state.t)
+                    * rows.velocity_impulse[row];
                 if p != 0.0 && elastic {
                     rows.apply(block, &[p], bodies);
                     rows.velocity_impulse[row] += p;
@@ -547,6 +614,11 @@ impl Parts<'_> {
                     scratch.bodies.write_velocities(state);
                 }
             }
+            debug_assert!(
+                self.model.kinetic_energy(state)
+                    <= energy_before * (1.0 + 1e-9) + 1e-9 * self.energy_scale,
+                "an impact makes energy"
+            );
             self.close_impact(state, scratch, energy_before);
         }
         let Some(watch) = scratch.stops.watches.iter().find(|w| w.block.is_some() && !w.open)
@@ -559,17 +631,27 @@ impl Parts<'_> {
     }
 
     /// The part ε of its impulse that something gives back.
-    fn restitution(&self, watch: &Watch, rows: &Rows, t: f64) -> f64 {
+    fn restitution(
+        &self,
+        watch: &Watch,
+        hits: &[(TouchKey, u32, f64)],
+        rows: &Rows,
+        t: f64,
+    ) -> f64 {
         let Some(block) = watch.block else { return 0.0 };
-        if watch.touch.is_some() {
+        if let Some(touch) = &watch.touch {
             let restitution = rows.contact(block).values.restitution;
+            let last = hits.iter().find(|(key, ..)| *key == touch.key);
+            if last.is_some_and(|(_, _, hit)| t > *hit && watch.bounced_lately(*hit, t, self.h)) {
+                return 0.0;
+            }
             // In the coarse mode a bounce within one step cannot be seen.
             let slowest = if self.method.coarse { 1.0 } else { SLOWEST_BOUNCE };
             let slow = slowest * self.model.gravity.norm() * self.h.abs();
             return if restitution * watch.now.1 > slow { restitution } else { 0.0 };
         }
         match &self.model.rows[block].kind {
-            RowKind::Stop(stop) if !watch.bounced_lately(t, self.h) => stop.restitution,
+            RowKind::Stop(stop) if !watch.bounced_lately(watch.hit, t, self.h) => stop.restitution,
             _ => 0.0,
         }
     }
@@ -594,12 +676,14 @@ impl Parts<'_> {
         let Scratch { rows, bodies, stops, .. } = scratch;
         let impulse = &rows.velocity_impulse;
         add_joint_impulses(self.model, bodies, rows, impulse, self.joint_impulses);
+        let loose = rows.loose;
         rows.begin_contacts(&bodies.poses);
         rows.add_contact_impulses(true);
         self.contacts.add(&rows.contacts);
         let impulse = &rows.velocity_impulse;
         let slow = rest_speed(bodies, self.method);
-        let Stops { watches, hits, rocks, .. } = stops;
+        let Stops { watches, hits, rocks, soft, .. } = stops;
+        let mut fastest = 0.0;
         for watch in watches {
             let Some(block) = watch.block else { continue };
             let p = impulse[rows.blocks[block].first_row];
@@ -607,14 +691,18 @@ impl Parts<'_> {
                 continue;
             }
             watch.hit = state.t;
+            fastest = f64::max(fastest, watch.now.1);
             if let (Some(touch), true) = (&watch.touch, watch.now.1 > slow) {
-                let at = hits.iter().position(|(key, _)| *key == touch.key).unwrap_or(hits.len());
+                let at = hits.iter().position(|(key, ..)| *key == touch.key).unwrap_or(hits.len());
                 if at == hits.len() {
-                    hits.push((touch.key, 0));
+                    hits.push((touch.key, 0, state.t));
                 }
                 hits[at].1 += 1;
+                hits[at].2 = state.t;
                 let elastic = rows.contact(block).values.restitution > 0.0;
-                *rocks |= hits[at].1 >= MOST_HITS[usize::from(elastic)];
+                for (rocks, most) in rocks.iter_mut().zip(MOST_HITS) {
+                    *rocks |= hits[at].1 >= most[usize::from(elastic)];
+                }
             }
             let (before, after) = (watch.now.1, rows.rate(block, bodies));
             let (mut point, mut given) = (None, None);
@@ -644,6 +732,10 @@ impl Parts<'_> {
             let (time, kind) = (state.t, "impact".to_owned());
             self.events.push(Event { time, kind, between, detail, point, impulse: given });
         }
+        *soft += u32::from(fastest < self.model.gravity.norm() * self.h.abs());
+        rocks[1] |= *soft >= MOST_SOFT;
+        scratch.rows.loose = loose;
+        self.tell_loose(scratch, state.t);
     }
 }
 

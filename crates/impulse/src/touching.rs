@@ -5,6 +5,7 @@ use gelenk_model::math::Vec3;
 use gelenk_model::state::{ContactMemory, State};
 use gelenk_model::{BodyId, ContactForce, Model, Pose, Twist};
 
+use crate::bounds::Mode;
 use crate::contact::Contact;
 use crate::method::Method;
 use crate::scratch::Scratch;
@@ -27,6 +28,8 @@ pub(crate) struct Touching {
     pub from: Vec<Pose>,
     /// What has gone into something else within the step.
     pub unseen: Vec<Touch>,
+    /// What no list had, found inside something else: it is listed until the running part ends.
+    extra: Vec<Touch>,
 }
 
 impl Touching {
@@ -42,8 +45,21 @@ impl Touching {
             active,
             from,
             unseen: Vec::new(),
+            extra: Vec::new(),
         })
     }
+}
+
+/// What a step has gone into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Nothing that was not listed.
+    All,
+    /// Something that is listed now.
+    More,
+    /// Something that was beside it and behind its plane when the step began, as where a ball rolls over one edge onto the face behind the
+    /// next: the way there was too long to be seen.
+    Beside,
 }
 
 impl Touching {
@@ -143,17 +159,54 @@ impl Scratch {
         (part > 0.0 && part < 1.0).then_some(part)
     }
 
-    /// After a step from `saved`: what has gone into something else on the way, in [`Touching::unseen`], whether it was
-    /// watched or not. Velocities change within a step, so that features may meet that would not have met with those of its start.
-    pub(crate) fn find_unseen(&mut self, method: &Method) -> f64 {
+    /// After a step from `saved`: what has gone into something else on the way. Velocities change within a step,
+    /// so that features may meet that would not have met with those of its start. What was not listed is, from now on.
+    ///
+    /// `found` says that [`find_unseen`](Scratch::find_unseen) has been here.
+    pub(crate) fn list_unseen(&mut self, method: &Method, found: bool) -> Seen {
+        if !found {
+            self.find_unseen(method);
+        }
         let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
-        let Scratch { bodies, saved, touching: Some(touching), .. } = self else {
-            return tolerance;
-        };
+        let Scratch { rows, touching: Some(touching), .. } = self else { return Seen::All };
+        let Touching { world, from, unseen, near, extra, .. } = &mut **touching;
+        let mut seen = Seen::All;
+        for touch in unseen.iter() {
+            // Both lists are in the order of their keys.
+            if near.binary_search_by_key(&touch.key, |other| other.key).is_ok()
+                || extra.iter().any(|other| other.key == touch.key)
+            {
+                // It was watched, but not where it is now: beside its face at the end of the step.
+                let own = rows.contacts.iter().find(|contact| contact.touch.key == touch.key);
+                if own.is_none_or(|contact| rows.mode[contact.first_block] == Mode::Open) {
+                    return Seen::Beside;
+                }
+                continue;
+            }
+            let [a, b] = touch.bodies.map(|body| &from[body]);
+            if touch.gap(a, b) < -tolerance && !world.holds(touch, a, b, tolerance) {
+                return Seen::Beside;
+            }
+            extra.push(*touch);
+            seen = Seen::More;
+        }
+        seen
+    }
+
+    /// What has gone into something else since `saved`, in [`Touching::unseen`].
+    pub(crate) fn find_unseen(&mut self, method: &Method) {
+        let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
+        let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return };
         let Touching { world, from, unseen, .. } = &mut **touching;
         saved.write_poses(from);
         world.overlaps_after(from, &bodies.poses, MARGIN * tolerance, unseen);
-        tolerance
+    }
+
+    /// Begins a part of a step.
+    pub(crate) fn forget_unseen(&mut self) {
+        if let Some(touching) = &mut self.touching {
+            touching.extra.clear();
+        }
     }
 
     /// Finds what touches, or will within `h`, at `state`: the rows get a block for each contact. With `all`, those that do not
@@ -178,8 +231,15 @@ impl Scratch {
             touching.world.set_joints(model, &state.active);
         }
         let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
-        let Touching { world, near, contacts, .. } = &mut **touching;
+        let Touching { world, near, contacts, extra, .. } = &mut **touching;
         world.touches(&bodies.poses, &bodies.twists, h, MARGIN * tolerance, near);
+        world.drop_false(&bodies.poses, MARGIN * tolerance, near);
+        for touch in extra.iter() {
+            if let Err(at) = near.binary_search_by_key(&touch.key, |other| other.key) {
+                near.insert(at, *touch);
+            }
+        }
+        rows.overlap_allowed = tolerance;
         contacts.clear();
         for touch in near.iter() {
             let gap = touch.gap(&bodies.poses[touch.bodies[0]], &bodies.poses[touch.bodies[1]]);

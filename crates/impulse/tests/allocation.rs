@@ -51,3 +51,21 @@ damping = 3
         }
     }
 }
+
+/// Nor while a machine stands on its feet.
+#[test]
+fn standing_allocates_nothing() {
+    let model = common::scene_with("hexapod", &[("stride", "0"), ("lift", "0")]);
+    let mut simulation = Simulation::new(&model, &model.run).expect("starts");
+    for _ in 0..400 {
+        simulation.step().expect("step");
+    }
+    simulation.take_events();
+    let count = allocation_counter::measure(|| {
+        for _ in 0..100 {
+            simulation.step().expect("step");
+        }
+    });
+    assert!(simulation.take_events().is_empty());
+    assert_eq!(count.count_total, 0);
+}

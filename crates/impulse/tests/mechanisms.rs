@@ -452,7 +452,8 @@ fn walker() {
         let (ramp, ramp_rate) = (1.0 - (-4.0 * t * t).exp(), 8.0 * t * (-4.0 * t * t).exp());
         for (leg, &(side, phase)) in legs.iter().enumerate() {
             let (sin, cos) = (w * t + phase).sin_cos();
-            let (up, up_rate) = (cos.max(0.0).powi(2), -2.0 * cos.max(0.0) * sin * w);
+            let up = (4.0 * (cos - 1.0)).exp();
+            let up_rate = -4.0 * sin * w * up;
             let raised = (lift * ramp * up, lift * (ramp_rate * up + ramp * up_rate));
             let targets = [
                 (side * swing * ramp * sin, side * swing * (ramp_rate * sin + ramp * w * cos)),

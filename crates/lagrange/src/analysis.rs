@@ -49,16 +49,6 @@ pub struct Linearization {
     pub input: Vec<Vec<Expr>>,
 }
 
-/// A place where the mechanism can rest.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Equilibrium {
-    /// The coordinates.
-    pub q: Vec<f64>,
-    /// Whether the potential has a minimum there, by the eigenvalues of its second derivatives; `None` at a degenerate place
-    /// or without potential.
-    pub stable: Option<bool>,
-}
-
 impl Equations {
     /// The coefficients with numbers for coordinates, rates, time and parameters (those left out keep the model's values).
     /// `None` without closed form.
@@ -298,99 +288,6 @@ impl Equations {
         let (damping, gyroscopic) = (part(&velocity, 1), part(&velocity, -1));
         let (stiffness, circulatory) = (part(&position, 1), part(&position, -1));
         Some(Linearization { mass, damping, gyroscopic, stiffness, circulatory, input })
-    }
-
-    /// Places of rest, found by Newton's method from a grid of starts, with the model's parameter values at t = 0; for trees.
-    /// Angles are taken in (−π, π]; places that form a continuum are told by one of theirs.
-    pub fn equilibria(&mut self) -> Vec<Equilibrium> {
-        let Some(closed) = self.closed.clone() else { return Vec::new() };
-        let f = self.n();
-        if !closed.closures.is_empty() || f == 0 || f > 8 {
-            return Vec::new();
-        }
-        let system = &mut self.system;
-        let pool = &mut system.pool;
-        let back = closed.unnamed(pool);
-        let time = pool.time();
-        let mut numbers: Vec<(Expr, Expr)> =
-            system.parameters.iter().map(|p| (p.symbol, pool.float(p.value))).collect();
-        numbers.extend(system.inputs.iter().map(|(s, x)| (*s, pool.float(*x))));
-        numbers.push((time, Expr::ZERO));
-        numbers.extend(system.coordinates.iter().map(|c| (c.rate, Expr::ZERO)));
-        let rest = pool.substitute_all(&closed.motion, &back);
-        let rest = pool.substitute_all(&rest, &numbers);
-        let symbols: Vec<Expr> = system.coordinates.iter().map(|c| c.symbol).collect();
-        let jac = pool.jacobian(&rest, &symbols);
-        let mut outputs = rest;
-        outputs.extend(jac.into_iter().flatten());
-        let Ok(tape) = gelenk_expr::Tape::compile(pool, &outputs, &symbols) else {
-            return Vec::new();
-        };
-        let is_angle: Vec<bool> = system
-            .coordinates
-            .iter()
-            .map(|c| c.measure != crate::system::Measure::Length)
-            .collect();
-        let has_potential = self.canonical.as_ref().is_some_and(|exact| exact.others.is_empty());
-        let grid = [0.1, 1.5, 3.0, -1.6];
-        let starts = 4usize.pow(u32::try_from(f.min(4)).unwrap_or(4));
-        let mut found: Vec<Equilibrium> = Vec::new();
-        for start in 0..starts {
-            let mut q: Vec<f64> = (0..f).map(|k| grid[(start >> (2 * (k % 4))) & 3]).collect();
-            let mut converged = false;
-            for _ in 0..60 {
-                let values = tape.values(&q);
-                let r = DVector::from_column_slice(&values[..f]);
-                if !r.iter().all(|x| x.is_finite()) {
-                    break;
-                }
-                let scale = values[f..].iter().fold(1e-300f64, |a, b| a.max(b.abs()));
-                let j = DMatrix::from_row_slice(f, f, &values[f..]);
-                // Damped a little, so that coordinates without force do not stop it.
-                let square = j.transpose() * &j + DMatrix::identity(f, f) * (1e-12 * scale * scale);
-                let Some(factor) = square.cholesky() else { break };
-                let step = factor.solve(&(j.transpose() * &r));
-                let size = step.norm();
-                let shrink = if size > 1.0 { 1.0 / size } else { 1.0 };
-                for (x, d) in q.iter_mut().zip(step.iter()) {
-                    *x -= shrink * d;
-                }
-                if r.amax() <= 1e-11 * scale.max(1.0) && size < 1e-9 {
-                    converged = true;
-                    break;
-                }
-            }
-            if !converged {
-                continue;
-            }
-            for (x, angle) in q.iter_mut().zip(&is_angle) {
-                if *angle {
-                    *x = gelenk_model::rows::unwrap_angle(*x, 0.0);
-                }
-                if x.abs() < 1e-12 {
-                    *x = 0.0;
-                }
-            }
-            let same = |a: &Equilibrium| {
-                a.q.iter().zip(&q).zip(&is_angle).all(|((x, y), angle)| {
-                    let gap =
-                        if *angle { gelenk_model::rows::unwrap_angle(x - y, 0.0) } else { x - y };
-                    gap.abs() < 1e-6
-                })
-            };
-            if found.iter().any(same) {
-                continue;
-            }
-            let values = tape.values(&q);
-            let j = DMatrix::from_row_slice(f, f, &values[f..]);
-            let symmetric = (&j + j.transpose()) / 2.0;
-            let eigen = symmetric.symmetric_eigenvalues();
-            let least = eigen.min();
-            let degenerate = least.abs() <= 1e-9 * eigen.amax().max(1e-300);
-            let stable = (has_potential && !degenerate).then_some(least > 0.0);
-            found.push(Equilibrium { q, stable });
-        }
-        found
     }
 }
 

@@ -57,6 +57,17 @@ impl Equations {
         self.coordinates().iter().map(|c| self.pool().display(c.symbol).to_string()).collect()
     }
 
+    /// The name of multiplier k, from 0: `lambda1`, or another where a parameter has that name.
+    pub fn multiplier(&self, k: usize) -> String {
+        let used = |prefix: &str| {
+            self.system.parameters.iter().any(|p| {
+                p.name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<usize>().is_ok())
+            })
+        };
+        let prefix = ["lambda", "multiplier", "multiplier_"].into_iter().find(|p| !used(p));
+        format!("{}{}", prefix.unwrap_or("multiplier_of_row_"), k + 1)
+    }
+
     /// The pool of all expressions.
     pub fn pool(&self) -> &Pool {
         &self.system.pool

@@ -57,6 +57,7 @@ pub mod print;
 pub mod program;
 pub mod reactions;
 mod recombine;
+pub mod rest;
 pub mod ring;
 pub mod simplify;
 mod state;

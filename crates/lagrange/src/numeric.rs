@@ -144,6 +144,61 @@ impl Numeric {
         }
     }
 
+    /// Moves q̇ to the velocities nearest to those of a state in the norm of kinetic energy, as impulses in the joints would:
+    /// min Σ m |ṡ − ṡ₀|² + (ω − ω₀)·J (ω − ω₀) over q̇ with J q̇ + ∂C/∂t = 0. Velocities that fit stay as they are.
+    pub fn fit_velocities(&self, model: &Model, state: &State, q: &[f64], qd: &mut [f64]) {
+        let (n, t) = (self.n, state.t);
+        let now = self.poses(q, qd, t);
+        // Velocities are linear in q̇: columns by unit rates, each body's weighted by the root of its mass and inertia.
+        let weighted = |twists: &[(usize, Pose, Twist)], from: Option<&[(usize, Pose, Twist)]>| {
+            let mut column = Vec::with_capacity(6 * twists.len());
+            for (k, (body, pose, twist)) in twists.iter().enumerate() {
+                let about = &model.bodies[*body];
+                let (mut v, mut w) = (twist.s_dot, twist.omega);
+                if let Some(from) = from {
+                    v -= from[k].2.s_dot;
+                    w -= from[k].2.omega;
+                }
+                let w = pose.rot.transpose() * w;
+                column.extend((v * about.mass.sqrt()).iter());
+                column.extend((0..3).map(|i| w[i] * about.inertia[i].max(0.0).sqrt()));
+            }
+            column
+        };
+        let mut columns = Vec::with_capacity(n);
+        for k in 0..n {
+            let mut rates = qd.to_vec();
+            rates[k] += 1.0;
+            columns.push(DVector::from_vec(weighted(&self.poses(q, &rates, t), Some(&now))));
+        }
+        if n == 0 || now.is_empty() {
+            return;
+        }
+        let wanted: Vec<(usize, Pose, Twist)> = now
+            .iter()
+            .map(|(body, pose, _)| {
+                let twist = Twist { s_dot: state.s_dot[*body], omega: state.omega[*body] };
+                (*body, *pose, twist)
+            })
+            .collect();
+        let miss = DVector::from_vec(weighted(&wanted, Some(&now)));
+        let speeds = DMatrix::from_columns(&columns);
+        let Some(mass) = (speeds.transpose() * &speeds).cholesky() else { return };
+        let mut change = mass.solve(&(speeds.transpose() * miss));
+        if self.n_rows > 0 {
+            let (_, jac) = self.conditions(q, t);
+            let moved = DVector::from_column_slice(qd) + &change;
+            let open = &jac * moved
+                + DVector::from_vec(self.condition_rates.values(&self.arguments(q, qd, t)));
+            let spread = mass.solve(&jac.transpose());
+            let Some(k) = (&jac * &spread).cholesky() else { return };
+            change -= spread * k.solve(&open);
+        }
+        for (x, d) in qd.iter_mut().zip(change.iter()) {
+            *x += d;
+        }
+    }
+
     /// Poses (principal frames) and twists of the moving bodies by their index in the model.
     pub fn poses(&self, q: &[f64], qd: &[f64], t: f64) -> Vec<(usize, Pose, Twist)> {
         self.placement.poses(q, qd, t)

@@ -154,7 +154,7 @@ impl Equations {
             let mut right = Vec::new();
             for (k, row) in closed.jac.iter().enumerate() {
                 if row[rho] != Expr::ZERO {
-                    let lambda = symbol(&format!("lambda{}", k + 1), style);
+                    let lambda = symbol(&self.multiplier(k), style);
                     right.push(times(row[rho], lambda));
                 }
             }

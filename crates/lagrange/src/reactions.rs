@@ -53,7 +53,7 @@ impl Equations {
             .flat_map(|c| [(c.symbol, Expr::ZERO), (c.rate, Expr::ZERO)])
             .collect();
         let lambda: Vec<Expr> =
-            (0..program.jac.len()).map(|k| pool.symbol(&format!("lambda{}", k + 1))).collect();
+            (0..program.jac.len()).map(|k| pool.symbol(&self.multiplier(k))).collect();
         let assumptions = Assumptions { positive: self.system.positive.clone() };
         let row = |pool: &mut Pool, k: usize| {
             let mut terms = vec![program.bias[k]];
@@ -123,7 +123,13 @@ fn held(system: &System, pool: &mut Pool, first: usize) -> System {
     let zero = [Expr::ZERO; 3];
     let mut before = Vec::with_capacity(6);
     for k in 0..6 {
-        let name = format!("virtual_{}", k + 1);
+        let mut name = format!("virtual_{}", k + 1);
+        while ["", "_dot", "_ddot"]
+            .iter()
+            .any(|end| system.parameters.iter().any(|p| p.name == format!("{name}{end}")))
+        {
+            name.insert(0, 'v');
+        }
         let symbol = pool.symbol(&name);
         held.coordinates.push(Coordinate {
             symbol,

@@ -1,8 +1,10 @@
 //! Expressions as text for people and as LaTeX.
 
+use std::fmt::Write as _;
+
 use gelenk_expr::{Expr, Func, Node, Number, Pool, Rational};
 
-use crate::typeset::breaks;
+use crate::typeset::{breaks, latex_text};
 
 /// How an expression is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -374,10 +376,59 @@ fn escape(text: &str) -> String {
             '\\' => out.push_str("\\backslash "),
             '^' => out.push_str("\\hat{}"),
             '~' => out.push_str("\\sim "),
-            _ => out.push(c),
+            c if c.is_ascii() => out.push(c),
+            c => match greek(c) {
+                Some(name) => {
+                    let _ = write!(out, "\\{name} ");
+                }
+                None => {
+                    let _ = write!(out, "\\text{{{}}}", latex_text(&c.to_string()));
+                }
+            },
         }
     }
     out
+}
+
+/// The name of a Greek letter that LaTeX has under that name.
+fn greek(c: char) -> Option<&'static str> {
+    const LETTERS: [(char, &str); 34] = [
+        ('α', "alpha"),
+        ('β', "beta"),
+        ('γ', "gamma"),
+        ('δ', "delta"),
+        ('ε', "epsilon"),
+        ('ζ', "zeta"),
+        ('η', "eta"),
+        ('θ', "theta"),
+        ('ϑ', "vartheta"),
+        ('ι', "iota"),
+        ('κ', "kappa"),
+        ('λ', "lambda"),
+        ('μ', "mu"),
+        ('µ', "mu"),
+        ('ν', "nu"),
+        ('ξ', "xi"),
+        ('π', "pi"),
+        ('ρ', "rho"),
+        ('σ', "sigma"),
+        ('τ', "tau"),
+        ('φ', "phi"),
+        ('ϕ', "varphi"),
+        ('χ', "chi"),
+        ('ψ', "psi"),
+        ('ω', "omega"),
+        ('Γ', "Gamma"),
+        ('Δ', "Delta"),
+        ('Θ', "Theta"),
+        ('Λ', "Lambda"),
+        ('Ξ', "Xi"),
+        ('Σ', "Sigma"),
+        ('Φ', "Phi"),
+        ('Ψ', "Psi"),
+        ('Ω', "Omega"),
+    ];
+    LETTERS.iter().find(|(letter, _)| *letter == c).map(|(_, name)| *name)
 }
 
 /// A name: rates get their dots, digits at the end become an index.
@@ -408,7 +459,7 @@ pub(crate) fn symbol(name: &str, style: Style) -> String {
 
 fn latex_index(index: &str) -> String {
     if index.chars().all(|c| c.is_ascii_digit()) || index.chars().count() == 1 {
-        index.to_owned()
+        escape(index)
     } else {
         format!("\\mathrm{{{}}}", escape(index))
     }
@@ -418,7 +469,7 @@ fn latex_head(head: &str) -> String {
     if GREEK.contains(&head) {
         format!("\\{head}")
     } else if head.chars().count() == 1 {
-        head.to_owned()
+        escape(head).trim_end().to_owned()
     } else {
         format!("\\mathrm{{{}}}", escape(head))
     }

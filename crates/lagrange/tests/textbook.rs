@@ -1,6 +1,7 @@
 //! Textbook systems: the form of their equations, first integrals, equilibria, linearization; refusals; output formats.
 
 use gelenk_expr::{Expr, Pool};
+use gelenk_lagrange::rest::Stability;
 use gelenk_lagrange::simplify::{Assumptions, cost, is_zero, simplify};
 use gelenk_lagrange::write::{Style, write as show};
 use gelenk_lagrange::{Equations, Options, from_model};
@@ -51,7 +52,7 @@ fn bead_on_a_hoop_climbs() {
     let integrals = equations.first_integrals();
     assert_eq!(integrals[0].name, "Jacobi's integral T2 - T0 + U");
     // cos θ = g/(R Ω²), the bottom and the top.
-    let found = equations.equilibria();
+    let found = equations.equilibria().expect("looked for");
     let angle = (9.81f64 / (0.5 * 36.0)).acos();
     for want in [0.0, angle, -angle, std::f64::consts::PI] {
         let near =
@@ -59,7 +60,80 @@ fn bead_on_a_hoop_climbs() {
         assert!(near, "{want}: {found:?}");
     }
     let at_bottom = found.iter().find(|e| e.q[0] == 0.0).expect("found above");
-    assert_eq!(at_bottom.stable, Some(false));
+    assert_eq!(at_bottom.stability, Stability::Unstable);
+}
+
+#[test]
+fn places_of_rest_are_places_of_rest() {
+    // At q1 = q2 = ±π/2 the metric is singular and the forces vanish, but nothing rests.
+    let found = derive("pendulum").equilibria().expect("looked for");
+    assert!(found.iter().all(|e| e.q.iter().all(|x| x.sin().abs() < 1e-9)), "{found:?}");
+    // What a coordinate does not change is told once.
+    let found = derive("heavy-top").equilibria().expect("looked for");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|e| e.any == [true, false, true]), "{found:?}");
+    let hanging = found.iter().find(|e| e.q[1].abs() > 3.0).expect("hanging");
+    assert_eq!(hanging.stability, Stability::Stable);
+    let why = derive("four-bar").equilibria().expect_err("a loop");
+    assert!(why.contains("loops"));
+}
+
+/// A mass held by springs on a table that turns fast: the energy has a maximum at its centre, the gyroscopic forces hold it.
+#[test]
+fn gyroscopic_forces_hold_what_energy_does_not() {
+    let text = r#"
+        [model]
+        gravity = [0, 0, 0]
+        [[body]]
+        name = "table"
+        mass = 1
+        inertia = [1, 1, 1]
+        [[body]]
+        name = "cross"
+        mass = 0.001
+        inertia = [1e-6, 1e-6, 1e-6]
+        [[body]]
+        name = "bob"
+        mass = 1
+        inertia = [1e-6, 1e-6, 1e-6]
+        [[joint]]
+        name = "axle"
+        type = "hinge"
+        between = ["world", "table"]
+        point = [0, 0, 0]
+        axis = [0, 0, 1]
+        motion = { angle = "5*t" }
+        [[joint]]
+        name = "x"
+        type = "slider"
+        between = ["table", "cross"]
+        point = [0, 0, 0]
+        axis = [1, 0, 0]
+        stiffness = 4
+        [[joint]]
+        name = "y"
+        type = "slider"
+        between = ["cross", "bob"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        stiffness = 4
+    "#;
+    let loaded = load_text("table", text, &LoadOptions::default()).expect("loads");
+    let system = from_model(&loaded).expect("a system");
+    let mut equations = system.derive(&Options::default()).expect("derives");
+    let found = equations.equilibria().expect("looked for");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].stability, Stability::FirstOrder);
+}
+
+/// A high power of a sum is not written out: its terms would cancel.
+#[test]
+fn high_powers_stay_whole() {
+    let mut pool = Pool::new();
+    let e = pool.parse("1e6*(1.3 - q)^30 + a*(1.3 - q)^30").expect("an expression");
+    let short = simplify(&mut pool, e, &Assumptions::default());
+    let text = pool.display(short).to_string();
+    assert!(text.contains("^30") && text.len() < 60, "{text}");
 }
 
 #[test]

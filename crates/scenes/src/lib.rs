@@ -70,6 +70,7 @@ scenes! {
     "bowl": "ball rolling in a bowl, a height field";
     "falling-chain": "chain let go above the floor: it falls into a heap";
     "rolling-wheel": "leaning disc that rolls in a circle";
+    "car": "car with springs and steering on rough ground";
     "bullet": "small fast ball against a thin sheet";
     "hexapod": "six legs with eighteen servos, walking on the floor";
 }

@@ -2,6 +2,8 @@
 //!
 //! Prints one JSON object: centres of the rods at t = 1 s, time of the processor, largest gap, mean energy error.
 
+mod pyramid;
+
 use cpu_time::ThreadTime;
 use rapier3d_f64::prelude::*;
 
@@ -86,6 +88,10 @@ impl World {
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
+    if args[1] == "pyramid" {
+        let number = |k: usize| args[k].parse::<f64>().expect("a number");
+        return pyramid::run(number(2), number(3), args[4].parse().expect("iterations"));
+    }
     let points: Vec<Vector> = args[1]
         .split(' ')
         .map(|p| {

@@ -37,6 +37,10 @@ pub type Polish<C> = fn(&System<C>, usize, &mut [C]);
 pub struct Judge<C> {
     /// Constant and linear terms below this count as zero (§IV.4); without meaning for exact numbers.
     pub epsilon: f64,
+    /// Curve blow-up: only the variables of equations without linear part are blown up, so that the others keep their mass: the
+    /// centre is the set of singular positions, no single point. For solution sets of more than one dimension, where the thesis'
+    /// blow-up of a point leaves slopes open along that set.
+    pub locus: bool,
     /// Coefficients of the curve below this count as zero.
     pub curve_epsilon: f64,
     /// Improves a point of the divided system that the curve gives only roughly: called with the system and
@@ -47,7 +51,7 @@ pub struct Judge<C> {
 impl<C> Judge<C> {
     /// For exact numbers.
     pub fn exact() -> Self {
-        Self { epsilon: 0.0, curve_epsilon: 0.0, polish: None }
+        Self { epsilon: 0.0, locus: false, curve_epsilon: 0.0, polish: None }
     }
 }
 

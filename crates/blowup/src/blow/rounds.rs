@@ -7,11 +7,30 @@ use crate::poly::{Monomial, Poly};
 use crate::series::{self, t_order};
 use crate::system::System;
 
-/// The component of lowest t-order: the first, of floats the largest.
-fn lowest<C: Field>(curve: &[Vec<C>], judge: &Judge<C>) -> Result<usize, Error> {
+/// The variables that are blown up: all, or those of equations without linear part.
+fn centre<C: Field>(triangular: &System<C>, judge: &Judge<C>) -> Vec<bool> {
+    let n = triangular.n_variables();
+    if !judge.locus {
+        return vec![true; n];
+    }
+    let deficient = triangular
+        .equations
+        .iter()
+        .filter(|g| g.lowest_degree(judge.epsilon).is_some_and(|degree| degree > 1));
+    let mut centre = vec![false; n];
+    for (m, _) in deficient.flat_map(Poly::terms) {
+        for (taken, e) in centre.iter_mut().zip(m.exponents()) {
+            *taken |= *e > 0;
+        }
+    }
+    centre
+}
+
+/// The component of lowest t-order among those in the centre: the first, of floats the largest.
+fn lowest<C: Field>(curve: &[Vec<C>], centre: &[bool], judge: &Judge<C>) -> Result<usize, Error> {
     let mut best: Option<(usize, usize, f64)> = None;
     for (i, x) in curve.iter().enumerate() {
-        let Some(order) = t_order(x, judge.curve_epsilon) else { continue };
+        let Some(order) = t_order(x, judge.curve_epsilon).filter(|_| centre[i]) else { continue };
         let size = if C::is_rounded() { x[order].size() } else { 1.0 };
         if best.is_none_or(|(_, o, s)| order < o || (order == o && size > s)) {
             best = Some((i, order, size));
@@ -23,8 +42,13 @@ fn lowest<C: Field>(curve: &[Vec<C>], judge: &Judge<C>) -> Result<usize, Error> 
     }
 }
 
-/// x_i/x_k of all components; the k-th is x_k itself, shortened likewise.
-fn ratios<C: Field>(curve: &[Vec<C>], k: usize, judge: &Judge<C>) -> Result<Vec<Vec<C>>, Error> {
+/// x_i/x_k of the components in the centre; the k-th is x_k itself, and others are themselves, shortened likewise.
+fn ratios<C: Field>(
+    curve: &[Vec<C>],
+    k: usize,
+    centre: &[bool],
+    judge: &Judge<C>,
+) -> Result<Vec<Vec<C>>, Error> {
     let too_short = || Error::NotTraversing { reason: "it is known to too low an order".into() };
     let p = t_order(&curve[k], judge.curve_epsilon).ok_or_else(too_short)?;
     let length = curve[k].len() - p;
@@ -35,7 +59,7 @@ fn ratios<C: Field>(curve: &[Vec<C>], k: usize, judge: &Judge<C>) -> Result<Vec<
         .iter()
         .enumerate()
         .map(|(i, x)| {
-            if i == k {
+            if i == k || !centre[i] {
                 return Ok(x[..length].to_vec());
             }
             series::quotient(x, &curve[k], judge.curve_epsilon).ok_or_else(too_short)
@@ -47,30 +71,38 @@ fn numbered(letter: &str, round: usize) -> String {
     if round == 0 { letter.to_owned() } else { format!("{letter}{}", round + 1) }
 }
 
-/// Divides each equation by the highest power of variable `k`, which stands in every monomial with the
-/// degree of the monomial it comes from; terms that do not count are divided by their own power.
+/// Puts x_i = λ_i x_k in for the variables of the centre, and divides each equation by the highest power of x_k: a monomial has the power
+/// that it has degree in the centre. Terms that do not count are divided by their own power.
 pub(crate) fn divided<C: Field>(
     triangular: &System<C>,
     names: &[String],
     place: impl Fn(&Monomial) -> Vec<u16>,
     k: usize,
+    centre: &[bool],
     epsilon: f64,
 ) -> (System<C>, System<C>) {
     let n = names.len();
-    let put = |g: &Poly<C>, power: Option<u32>| {
+    let weight = |m: &Monomial| -> u32 {
+        let inside = m.exponents().iter().zip(centre).filter(|(_, inside)| **inside);
+        inside.map(|(e, _)| u32::from(*e)).sum()
+    };
+    let put = |g: &Poly<C>, power: u32| {
         g.map_monomials(n, |m, _| {
             let mut e = place(m);
-            let degree = m.degree();
-            // The degree is at most the sum of 16-bit exponents of a bounded polynomial.
-            e[k] = u16::try_from(degree - power.unwrap_or(0).min(degree)).unwrap_or(u16::MAX);
+            let degree = weight(m);
+            // Degrees of bounded polynomials are small.
+            e[k] = u16::try_from(degree - power.min(degree)).unwrap_or(u16::MAX);
             Monomial(e)
         })
     };
-    let substituted = triangular.equations.iter().map(|g| put(g, None)).collect();
-    let divided = triangular.equations.iter().map(|g| put(g, g.lowest_degree(epsilon))).collect();
+    let power = |g: &Poly<C>| {
+        let counting = g.terms().filter(|(m, c)| m.degree() > 1 || !c.is_below(epsilon));
+        counting.map(|(m, _)| weight(m)).min().unwrap_or(0)
+    };
+    let system = |equations| System { names: names.to_vec(), equations };
     (
-        System { names: names.to_vec(), equations: substituted },
-        System { names: names.to_vec(), equations: divided },
+        system(triangular.equations.iter().map(|g| put(g, 0)).collect()),
+        system(triangular.equations.iter().map(|g| put(g, power(g))).collect()),
     )
 }
 
@@ -100,13 +132,14 @@ pub(super) fn curve_round<C: Field>(
     number: usize,
     judge: &Judge<C>,
 ) -> Result<(Round<C>, Vec<Address<C>>), Error> {
-    let k = lowest(&stage.curve, judge)?;
     let triangular = stage.local.triangular(judge.epsilon);
+    let centre = centre(&triangular, judge);
+    let k = lowest(&stage.curve, &centre, judge)?;
     let denominator = stage.addresses[k].clone();
     let mut local_names = stage.local.names.clone();
     let mut addresses = Vec::with_capacity(local_names.len());
     for (i, a) in stage.addresses.iter().enumerate() {
-        if i == k {
+        if i == k || !centre[i] {
             addresses.push(a.clone());
             continue;
         }
@@ -119,10 +152,13 @@ pub(super) fn curve_round<C: Field>(
         addresses.push(Address { index: new, origin: C::zero() });
     }
     let place = |m: &Monomial| m.exponents().to_vec();
-    let (substituted, divided) = divided(&triangular, &local_names, place, k, judge.epsilon);
-    let curve = ratios(&stage.curve, k, judge)?;
+    let (substituted, divided) =
+        divided(&triangular, &local_names, place, k, &centre, judge.epsilon);
+    let curve = ratios(&stage.curve, k, &centre, judge)?;
     let mut point: Vec<C> = curve.iter().map(|x| x[0].clone()).collect();
-    point[k] = C::zero();
+    for i in (0..point.len()).filter(|i| *i == k || !centre[*i]) {
+        point[i] = C::zero();
+    }
     if let Some(polish) = judge.polish {
         polish(&divided, k, &mut point);
     }
@@ -152,7 +188,8 @@ pub(super) fn straighten<C: Field>(
     transforms: &mut Vec<Transform<C>>,
     judge: &Judge<C>,
 ) -> Vec<(usize, C)> {
-    let Ok(k) = lowest(&stage.curve, judge) else { return Vec::new() };
+    let all = vec![true; stage.curve.len()];
+    let Ok(k) = lowest(&stage.curve, &all, judge) else { return Vec::new() };
     let Some(p) = t_order(&stage.curve[k], judge.curve_epsilon) else { return Vec::new() };
     let Some(inverse) = stage.curve[k][p].inverse() else { return Vec::new() };
     let n = stage.curve.len();
@@ -202,7 +239,8 @@ pub(super) fn polar_round<C: Field>(
     judge: &Judge<C>,
 ) -> Result<(Round<C>, Vec<Address<C>>), Error> {
     let n = stage.local.n_variables();
-    let k = lowest(&stage.curve, judge)?;
+    let all = vec![true; n];
+    let k = lowest(&stage.curve, &all, judge)?;
     let triangular = stage.local.triangular(judge.epsilon);
     let first = names.len();
     let mut stems = vec![numbered("r", number)];
@@ -214,7 +252,7 @@ pub(super) fn polar_round<C: Field>(
     names.extend(local_names.iter().cloned());
     // λ_i = x_i/x_k, S = Σ λ_i(0)²; r = x_k s √(Σ λ_i²/S) with s² = S if S has a root, else
     // s = 1 and the norm is S, which keeps the numbers rational.
-    let lambda = ratios(&stage.curve, k, judge)?;
+    let lambda = ratios(&stage.curve, k, &all, judge)?;
     let length = lambda[k].len();
     let mut squares = vec![C::zero(); length];
     squares[0] = C::one();
@@ -247,7 +285,8 @@ pub(super) fn polar_round<C: Field>(
         e.extend_from_slice(m.exponents());
         e
     };
-    let (substituted, mut divided) = divided(&triangular, &local_names, place, 0, judge.epsilon);
+    let (substituted, mut divided) =
+        divided(&triangular, &local_names, place, 0, &all, judge.epsilon);
     divided.equations.push(norm_row(n + 1, 0, n, &norm));
     let mut point: Vec<C> = curve.iter().map(|x| x[0].clone()).collect();
     point[0] = C::zero();

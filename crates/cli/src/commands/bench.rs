@@ -59,6 +59,9 @@ fn to_json(group: &Group) -> Value {
             "gap": line.gap,
             "energy_mean_abs_error": line.energy,
             "position_error": line.position_error,
+            "contacts": line.contact.map(|c| c.contacts),
+            "moved": line.contact.map(|c| c.moved),
+            "penetration": line.contact.map(|c| c.penetration),
         })
     };
     let worlds: Vec<Value> = group
@@ -89,7 +92,9 @@ fn to_json(group: &Group) -> Value {
 fn to_text(group: &Group) -> String {
     let mut out = format!("{}\n", styled(BOLD, group.name));
     out.push_str(&wrap(group.about, 2, width()));
-    if !group.lines.is_empty() {
+    if group.lines.iter().any(|line| line.contact.is_some()) {
+        out.push_str(&contact_lines(group));
+    } else if !group.lines.is_empty() {
         out.push_str(&lines(group));
     }
     if let Some(error) = group.reference_error {
@@ -140,6 +145,42 @@ fn best(group: &Group) -> Option<&Line> {
         group.lines.iter().filter(|line| line.position_error.is_some_and(|e| e < SAME_MOTION));
     let cost = |line: &Line| line.seconds_per_step / line.settings.step;
     same.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+}
+
+/// Bodies that touch: how many contacts, how deep, how far from the start.
+fn contact_lines(group: &Group) -> String {
+    let head = [
+        "model",
+        "bodies",
+        "contacts",
+        "h, s",
+        "µs/step",
+        "steps/s",
+        "overlap, m",
+        "moved, m",
+        "energy, J",
+    ];
+    let mut aligns = [Align::Right; 9];
+    aligns[0] = Align::Left;
+    let mut table = Table::new(&aligns);
+    table.styled(BOLD, head);
+    for line in &group.lines {
+        let of = |value: fn(&gelenk::bench::ContactErrors) -> f64| {
+            line.contact.as_ref().map_or_else(String::new, |c| format!("{:.0e}", value(c)))
+        };
+        table.row([
+            line.model.clone(),
+            line.n_bodies.to_string(),
+            line.contact.map_or_else(String::new, |c| c.contacts.to_string()),
+            sig(line.settings.step, 3),
+            sig(1e6 * line.seconds_per_step, 3),
+            sig(1.0 / line.seconds_per_step, 3),
+            of(|c| c.penetration),
+            line.contact.map_or_else(String::new, |c| sig(c.moved, 2)),
+            format!("{:.1e}", line.energy),
+        ]);
+    }
+    table.render(width())
 }
 
 fn lines(group: &Group) -> String {

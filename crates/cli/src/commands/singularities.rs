@@ -19,7 +19,7 @@ pub(crate) fn run(args: &SingularitiesArgs, manner: Manner) -> Result<Answer, Fa
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let constraints = point_constraints(&loaded).map_err(|error| failure(&error))?;
     let analysis = analyse_model(&constraints, args.work).map_err(|error| failure(&error))?;
-    let mut text = format!("{analysis}");
+    let mut text = analysis.to_string();
     if !constraints.free.is_empty() {
         let _ = writeln!(text, "in no constraint: {}", constraints.free.join(", "));
     }

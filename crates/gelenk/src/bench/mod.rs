@@ -1,8 +1,9 @@
 //! Speed, in time of the processor, with the error beside it.
 //!
 //! A [`Group`] is a family of runs: the 8-loop with both solvers and several orders, chains, trees and rows of four-bars of growing size,
-//! many worlds on several threads. The same code serves `gelenk bench` and `cargo bench -p gelenk`.
+//! bodies that touch, many worlds on several threads. The same code serves `gelenk bench` and `cargo bench -p gelenk`.
 
+mod contact;
 mod models;
 
 use std::time::Instant;
@@ -14,10 +15,11 @@ use gelenk_model::{Model, RunSettings, State};
 use crate::hash::state_hash;
 use crate::worlds::Worlds;
 
+pub use contact::{ContactErrors, boxes};
 pub use models::{chain, eight_loop, four_bars, tree};
 
 /// The groups there are.
-pub const GROUPS: [&str; 5] = ["eight-loop", "chain", "tree", "four-bars", "worlds"];
+pub const GROUPS: [&str; 6] = ["eight-loop", "chain", "tree", "four-bars", "contact", "worlds"];
 
 /// A run is timed this many times.
 pub const REPEATS: u32 = 5;
@@ -85,6 +87,8 @@ pub struct Line {
     pub energy: f64,
     /// Largest distance of a centre of mass from the reference at t = 1 s, m.
     pub position_error: Option<f64>,
+    /// Errors of contact, where bodies touch.
+    pub contact: Option<ContactErrors>,
     /// Allocations in all steps after the first, where they are counted.
     pub allocations: Option<u64>,
 }
@@ -167,6 +171,7 @@ pub fn bench(name: &str, options: &BenchOptions<'_>) -> Result<Group, BenchError
             let about = "n four-bars in a row, hinges, 3 n rows redundant; direct, order 2, h = 1 ms, gaps within 1e-9 m";
             sizes_group("four-bars", about, sizes, &four_bars, options)
         }
+        "contact" => contact::contact(options),
         "worlds" => worlds(options),
         _ => Err(BenchError::UnknownGroup { name: name.to_owned() }),
     }
@@ -389,6 +394,7 @@ fn measure(
         gap: simulation.worst_gaps().iter().copied().fold(0.0, f64::max),
         energy: simulation.energy_errors().0,
         position_error: None,
+        contact: ContactErrors::of(&simulation),
         allocations,
     })
 }
@@ -412,6 +418,18 @@ mod tests {
             assert!(line.energy < 1e-4, "{}: {:e} J", line.model, line.energy);
             assert!(line.real_time() > 0.0 && line.corrections_per_step >= 1.0);
         }
+    }
+
+    /// Boxes stand where they are, and say so.
+    #[test]
+    fn contacts_are_told() {
+        let settings = RunSettings { step: 0.01, tolerance: 1e-7, ..RunSettings::default() };
+        let line = measure(&boxes(3), &settings, 0.05, &options()).expect("runs");
+        let errors = line.contact.expect("they touch");
+        assert_eq!((line.n_bodies, errors.contacts), (3, 12));
+        assert!(errors.moved < 1e-9 && errors.penetration <= 1e-7, "{errors:?}");
+        let line = measure(&chain(3), &settings, 0.05, &options()).expect("runs");
+        assert_eq!(line.contact, None);
     }
 
     #[test]

@@ -19,11 +19,12 @@ mod substitute;
 use std::time::Instant;
 
 use gelenk_expr::Expr;
-use gelenk_lagrange::analysis::{Equilibrium, FirstIntegral, Linearization};
+use gelenk_lagrange::analysis::{FirstIntegral, Linearization};
 use gelenk_lagrange::code::{self, Language};
+use gelenk_lagrange::rest::Equilibrium;
 use gelenk_lagrange::simplify::Limits;
 use gelenk_lagrange::{DeriveError, Equations, Options, from_model};
-use gelenk_model::{Loaded, Model};
+use gelenk_model::{Loaded, Model, Pose, Twist};
 
 pub use gelenk_lagrange::code::Language as CodeLanguage;
 pub use gelenk_lagrange::reactions::JointForce;
@@ -84,14 +85,12 @@ pub struct Derivation {
     pub cyclic: Vec<usize>,
     /// Quantities that stay constant.
     pub integrals: Vec<FirstIntegral>,
-    /// Places of rest, if asked for.
-    pub equilibria: Vec<Equilibrium>,
+    /// Places of rest, if asked for; or why they were not looked for.
+    pub equilibria: Option<Result<Vec<Equilibrium>, &'static str>>,
     /// The linear equations, if asked for.
     pub linear: Option<Linearization>,
     /// What joints carry, if asked for.
     pub joint_forces: Vec<JointForce>,
-    /// Whether places of rest were looked for.
-    sought_rest: bool,
 }
 
 /// Derives the equations of motion.
@@ -121,13 +120,37 @@ pub fn derive(loaded: &Loaded, options: &DeriveOptions) -> Result<Derivation, De
         kinetic: equations.kinetic_energy(),
         cyclic: equations.cyclic(),
         integrals: equations.first_integrals(),
-        equilibria: if options.equilibria { equations.equilibria() } else { Vec::new() },
-        sought_rest: options.equilibria,
+        equilibria: options.equilibria.then(|| places_of_rest(&loaded.model, &mut equations)),
         linear,
         seconds,
         operations_before,
         equations,
     })
+}
+
+/// Places of rest; of those that have all bodies in the same poses, one.
+fn places_of_rest(
+    model: &Model,
+    equations: &mut Equations,
+) -> Result<Vec<Equilibrium>, &'static str> {
+    let found = equations.equilibria()?;
+    let Ok(numeric) = equations.numeric(model) else { return Ok(found) };
+    let still = vec![0.0; numeric.n()];
+    let mut seen: Vec<Vec<(usize, Pose, Twist)>> = Vec::new();
+    let mut out = Vec::new();
+    for rest in found {
+        let poses = numeric.poses(&rest.q, &still, model.start.t);
+        let same = |other: &Vec<(usize, Pose, Twist)>| {
+            poses.iter().zip(other).all(|((_, a, _), (_, b, _))| {
+                (a.s - b.s).norm() < 1e-6 && (a.rot - b.rot).norm() < 1e-6
+            })
+        };
+        if !seen.iter().any(same) {
+            seen.push(poses);
+            out.push(rest);
+        }
+    }
+    Ok(out)
 }
 
 /// The forces of the joints named.

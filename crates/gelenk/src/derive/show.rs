@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use gelenk_expr::Expr;
+use gelenk_lagrange::rest::{Equilibrium, Stability};
 use gelenk_lagrange::typeset::{latex_text, typeset};
 use gelenk_lagrange::write::{Style, write};
 use serde_json::{Map, Value, json};
@@ -185,8 +186,8 @@ impl Derivation {
         if !self.joint_forces.is_empty() {
             out.push(Section { title: "Forces of joints", lines: self.joint_lines(style) });
         }
-        if wanted(what, Part::Equilibria) && self.sought_rest {
-            out.push(Section { title: "Places of rest", lines: self.rest_lines(style) });
+        if let Some(found) = self.equilibria.as_ref().filter(|_| wanted(what, Part::Equilibria)) {
+            out.push(Section { title: "Places of rest", lines: self.rest_lines(found, style) });
         }
         if wanted(what, Part::Linear)
             && let Some(linear) = &self.linear
@@ -242,29 +243,34 @@ impl Derivation {
         lines
     }
 
-    fn rest_lines(&self, style: Style) -> Vec<(String, String)> {
+    fn rest_lines(
+        &self,
+        found: &Result<Vec<Equilibrium>, &'static str>,
+        style: Style,
+    ) -> Vec<(String, String)> {
         let pool = self.equations.pool();
+        let list = match found {
+            Ok(list) if !list.is_empty() => list,
+            Ok(_) => return vec![(String::new(), "none found".to_owned())],
+            Err(why) => return vec![(String::new(), format!("not looked for: {why}"))],
+        };
         let mut lines = Vec::new();
-        for rest in &self.equilibria {
+        for rest in list {
             let mut place = String::new();
-            for (c, x) in self.equations.coordinates().iter().zip(&rest.q) {
+            for (k, (c, x)) in self.equations.coordinates().iter().zip(&rest.q).enumerate() {
                 let comma = if place.is_empty() { "" } else { ", " };
                 let name = write(pool, c.symbol, style);
-                let _ = write!(place, "{comma}{name} = {}", rounded(*x));
+                let _ = match (rest.any[k], style) {
+                    (true, Style::Text) => write!(place, "{comma}{name} any"),
+                    (true, Style::Latex) => write!(place, "{comma}{name}\\text{{ any}}"),
+                    (false, _) => write!(place, "{comma}{name} = {}", rounded(*x)),
+                };
             }
-            let kind = match rest.stable {
-                Some(true) => "stable",
-                Some(false) => "unstable",
-                None => "undecided",
-            };
             let place = match style {
                 Style::Text => place,
                 Style::Latex => format!("${place}$"),
             };
-            lines.push((String::new(), format!("{place}: {kind}")));
-        }
-        if lines.is_empty() {
-            lines.push((String::new(), "none found".to_owned()));
+            lines.push((String::new(), format!("{place}: {}", stability(rest.stability).0)));
         }
         lines
     }
@@ -318,10 +324,18 @@ impl Derivation {
             out.insert("cyclic".to_owned(), json!(cyclic));
             out.insert("first_integrals".to_owned(), json!(integrals));
         }
-        if wanted(what, Part::Equilibria) && self.sought_rest {
-            let all: Vec<Value> =
-                self.equilibria.iter().map(|e| json!({ "q": e.q, "stable": e.stable })).collect();
-            out.insert("equilibria".to_owned(), json!(all));
+        if let Some(found) = self.equilibria.as_ref().filter(|_| wanted(what, Part::Equilibria)) {
+            let all = match found {
+                Ok(list) => list
+                    .iter()
+                    .map(|e| {
+                        let (text, stable) = stability(e.stability);
+                        json!({ "q": e.q, "any": e.any, "stable": stable, "stability": text })
+                    })
+                    .collect(),
+                Err(why) => json!({ "not_looked_for": why }),
+            };
+            out.insert("equilibria".to_owned(), all);
         }
         if !self.joint_forces.is_empty() {
             let three = |v: &[Expr; 3]| -> Value { v.iter().map(|e| text(*e)).collect() };
@@ -352,6 +366,16 @@ impl Derivation {
             out.insert("linearization".to_owned(), value);
         }
         out
+    }
+}
+
+/// How a place of rest is called, and whether it is stable for certain.
+fn stability(found: Stability) -> (&'static str, Option<bool>) {
+    match found {
+        Stability::Stable => ("stable", Some(true)),
+        Stability::Unstable => ("unstable", Some(false)),
+        Stability::FirstOrder => ("stable to first order", None),
+        Stability::Undecided => ("undecided", None),
     }
 }
 

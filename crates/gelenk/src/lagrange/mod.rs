@@ -201,6 +201,7 @@ impl<'a> Run<'a> {
         let start = &model.start;
         let (mut q, mut qd) = numeric.read_state(model, start);
         numeric.project(&mut q, &mut qd, start.t);
+        numeric.fit_velocities(model, start, &q, &mut qd);
         let booked =
             |force: &gelenk_model::force::Force| force.kind.law().account() != Account::Potential;
         let prescribed = |kind: &RowKind| matches!(kind, RowKind::Tie(_) | RowKind::Equation(_));

@@ -6,7 +6,10 @@ use nalgebra::Quaternion;
 /// The highest order of [`taylor`]; at |ω| h ≤ 1 terms beyond the 30th are below rounding.
 pub const MAX_ORDER: u32 = 60;
 
+/// Room for all terms, and for those of a short part, which fall by [`FAST`] each.
 const N: usize = MAX_ORDER as usize + 2;
+const FEW: usize = 16;
+const FAST: f64 = 0.05;
 
 /// The turn r with R(h) = R(0) R(r) and ω(h), both in the body frame, from the series to `order` in ω and one order
 /// more in r (at most [`MAX_ORDER`]); r is normalized.
@@ -27,7 +30,7 @@ pub fn taylor(
     order: u32,
     h: f64,
 ) -> (Quaternion<f64>, Vec3) {
-    let mut series = Series::start(*omega);
+    let mut series = Series::<N>::start(*omega);
     let order = order.min(MAX_ORDER);
     let mut power = 1.0;
     let (mut r, mut w) = (Quaternion::identity(), *omega);
@@ -57,11 +60,17 @@ pub(super) fn converged(
     let speed = omega.norm() * ratio(0).max(ratio(1)).max(ratio(2)).max(1.0);
     let parts = (2.0 * speed * h.abs()).ceil().clamp(1.0, 1e6);
     let part = h / parts;
+    // The terms of order n are below (speed h)ⁿ.
+    let fall = speed * part.abs();
     let mut total = Quaternion::identity();
     let mut w = *omega;
     let mut done = 0.0;
     while done < parts {
-        let (r, next) = one_part(inertia, inertia_inv, &w, part);
+        let (r, next) = if fall < FAST {
+            one_part::<FEW>(inertia, inertia_inv, &w, part, fall)
+        } else {
+            one_part::<N>(inertia, inertia_inv, &w, part, fall)
+        };
         total *= r;
         w = next;
         done += 1.0;
@@ -69,23 +78,25 @@ pub(super) fn converged(
     (total / total.norm(), w)
 }
 
-fn one_part(inertia: &Vec3, inertia_inv: &Vec3, omega: &Vec3, h: f64) -> (Quaternion<f64>, Vec3) {
+fn one_part<const N: usize>(
+    inertia: &Vec3,
+    inertia_inv: &Vec3,
+    omega: &Vec3,
+    h: f64,
+    fall: f64,
+) -> (Quaternion<f64>, Vec3) {
     /// A term this much below the sum does not change it.
     const SMALL: f64 = 1e-18;
-    let mut series = Series::start(*omega);
+    let mut series = Series::<N>::start(*omega);
     let (mut r, mut w) = (Quaternion::identity(), *omega);
-    let floor = SMALL * omega.norm();
-    let mut power = 1.0;
-    let mut small = 0;
-    for n in 1..=MAX_ORDER as usize {
+    let (mut power, mut most) = (1.0, 1.0);
+    for n in 1..N - 1 {
         series.extend(inertia, inertia_inv);
         power *= h;
-        let (da, db) = (series.a[n] * power, series.b[n] * power);
-        w += da;
-        r += db;
-        // Single terms may vanish by symmetry, three in a row do not.
-        small = if da.amax() <= floor && db.coords.amax() <= SMALL { small + 1 } else { 0 };
-        if small == 3 {
+        w += series.a[n] * power;
+        r += series.b[n] * power;
+        most *= fall;
+        if most <= SMALL {
             break;
         }
     }
@@ -93,13 +104,13 @@ fn one_part(inertia: &Vec3, inertia_inv: &Vec3, omega: &Vec3, h: f64) -> (Quater
 }
 
 /// The scaled derivatives a_n, b_n found so far.
-struct Series {
+struct Series<const N: usize> {
     a: [Vec3; N],
     b: [Quaternion<f64>; N],
     n: usize,
 }
 
-impl Series {
+impl<const N: usize> Series<N> {
     fn start(omega: Vec3) -> Self {
         let mut series =
             Series { a: [Vec3::zeros(); N], b: [Quaternion::new(0.0, 0.0, 0.0, 0.0); N], n: 0 };
@@ -110,11 +121,17 @@ impl Series {
 
     fn extend(&mut self, inertia: &Vec3, inertia_inv: &Vec3) {
         let n = self.n;
-        let (mut torque, mut rate) = (Vec3::zeros(), Quaternion::new(0.0, 0.0, 0.0, 0.0));
+        // Σ a_k × J a_{n−k} has (J_z − J_y) Σ a_k,y a_{n−k},z along x, and so on.
+        let (mut pairs, mut w, mut v) = (Vec3::zeros(), 0.0, Vec3::zeros());
         for k in 0..=n {
-            torque += self.a[k].cross(&inertia.component_mul(&self.a[n - k]));
-            rate += self.b[k] * Quaternion::from_imag(self.a[n - k]);
+            let (a, b, c) = (&self.a[k], &self.b[k], &self.a[n - k]);
+            pairs += Vec3::new(a.y * c.z, a.z * c.x, a.x * c.y);
+            // b ∘ c, c a vector.
+            w -= b.i * c.x + b.j * c.y + b.k * c.z;
+            v += c * b.w + Vec3::new(b.i, b.j, b.k).cross(c);
         }
+        let across = Vec3::new(inertia.z - inertia.y, inertia.x - inertia.z, inertia.y - inertia.x);
+        let (torque, rate) = (across.component_mul(&pairs), Quaternion::from_parts(w, v));
         let next = (n + 1) as f64;
         self.a[n + 1] = -inertia_inv.component_mul(&torque) / next;
         self.b[n + 1] = rate * (0.5 / next);

@@ -5,7 +5,6 @@ use gelenk_model::Model;
 use gelenk_model::signal::Work;
 
 use super::direct::{settle_positions, settle_velocities};
-use super::primal::put_back;
 use super::{Anderson, Solver, norm};
 use crate::balls::Balls;
 use crate::bounds::{Bound, SLIP_PART};
@@ -63,12 +62,12 @@ impl Solver for Iterative {
             rows.begin_positions(bodies);
             let most = rows.plain_sweeps();
             let touches = !rows.contacts.is_empty();
-            rows.begun.copy_from_slice(&rows.impulse);
+            rows.begin_correction(false, bodies);
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
             match sweeps(&mut system, anderson, most) {
                 Err((_, done)) if done == most || touches => {
                     if done < most {
-                        put_back(rows, bodies, false); // they ran away
+                        rows.take_back(false, bodies); // they ran away
                     }
                     let (solves, settled) = settle_positions(model, method, look, scratch);
                     if settled {
@@ -111,11 +110,11 @@ impl Solver for Iterative {
         } else {
             let most = rows.plain_sweeps();
             let touches = !rows.contacts.is_empty();
-            rows.begun.copy_from_slice(&rows.velocity_impulse);
+            rows.begin_correction(true, bodies);
             match sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, most) {
                 Err((_, done)) if done == most || touches => {
                     if done < most {
-                        put_back(rows, bodies, true);
+                        rows.take_back(true, bodies);
                     }
                     let (solves, settled) = settle_velocities(method, scratch);
                     if settled {
@@ -184,6 +183,7 @@ impl Swept for PositionSweep<'_> {
             }
             let p = rows.swept_friction(i, &e, false);
             let missing = rows.off_by(i, p, false) * self.look.h.abs();
+            rows.gap[i] = missing;
             let part = if rows.slips(i, &e, false).is_some() { SLIP_PART } else { 1.0 };
             if sweep.wants_part(i, missing, tolerance, part) {
                 rows.slip_with(i, p, false, bodies);
@@ -198,7 +198,7 @@ impl Swept for PositionSweep<'_> {
             let p = rows.bounded(row, k_inv * (c[0] - target) * h_inv, rows.impulse[row]);
             let mut missing = p.abs() / (k_inv * h_inv.abs()).max(f64::MIN_POSITIVE);
             if one_sided && c[0] > target && p != 0.0 {
-                missing = c[0]; // gaps count from 0, not from the target
+                missing = c[0] - Bound::counts_from(target, tolerance); // not from the target
             }
             if sweep.wants(i, missing, allowed) {
                 let mut over = c[0] - target;
@@ -268,6 +268,7 @@ impl Swept for VelocitySweep<'_> {
         if block.bound == Bound::Disk {
             let p = rows.swept_friction(i, &[e[0], e[1]], true);
             let missing = rows.off_by(i, p, true);
+            rows.velocity_error[i] = missing;
             let slips = rows.slips(i, &[e[0], e[1]], true).is_some();
             let part = if slips { SLIP_PART } else { 1.0 };
             if sweep.wants_part(i, missing, self.tolerance, part) {

@@ -4,12 +4,15 @@ mod anderson;
 mod direct;
 mod iterative;
 mod primal;
+mod tree;
 
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
 pub(crate) use direct::{eliminate, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 pub use primal::Primal;
+pub use tree::Tree;
+pub(crate) use tree::settle_kick;
 
 use gelenk_model::Model;
 

@@ -228,8 +228,11 @@ impl<'a> Build<'a> {
     /// A new coordinate with names that no parameter has.
     fn coordinate(&mut self, measure: Measure, meaning: String, singular: Option<String>) -> usize {
         let n = self.system.coordinates.len();
-        let taken =
-            |pool: &Pool, prefix: &str| pool.find_symbol(&format!("{prefix}{}", n + 1)).is_some();
+        let taken = |pool: &Pool, prefix: &str| {
+            ["", "_dot", "_ddot"]
+                .iter()
+                .any(|ending| pool.find_symbol(&format!("{prefix}{}{ending}", n + 1)).is_some())
+        };
         let prefix = ["q", "qq", "coordinate_"]
             .into_iter()
             .find(|p| !taken(&self.system.pool, p))

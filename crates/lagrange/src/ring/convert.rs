@@ -5,6 +5,9 @@ use gelenk_expr::{Expr, Func, Node, Pool, Rational};
 use super::{Circular, Poly, Ring, TrigId, accumulate};
 use rustc_hash::FxHashMap;
 
+/// Higher powers of sums stay as they are.
+const HIGHEST_POWER: u32 = 6;
+
 impl Ring {
     /// The element that an expression is.
     pub fn from_expr(&mut self, pool: &mut Pool, e: Expr) -> Poly {
@@ -59,6 +62,10 @@ impl Ring {
                 if q != 1 {
                     return self.root(pool, &base_poly, p, q);
                 }
+                // Written out, a high power of a sum cancels where the sum is small, and nobody would read it.
+                if base_poly.len() > 1 && p.unsigned_abs() > HIGHEST_POWER {
+                    return self.atom(e);
+                }
                 if p >= 0 {
                     return self.power(&base_poly, p);
                 }
@@ -111,7 +118,8 @@ impl Ring {
         let mut fixed = Expr::ZERO;
         for ((mono, trig), r) in &argument.0 {
             let unit = self.to_expr(pool, &Poly(vec![((*mono, *trig), Rational::ONE)]));
-            let whole = r.to_i64().and_then(|n| i16::try_from(n).ok()).filter(|n| n.unsigned_abs() < 1000);
+            let whole =
+                r.to_i64().and_then(|n| i16::try_from(n).ok()).filter(|n| n.unsigned_abs() < 1000);
             if pool.is_constant(unit) {
                 let number = pool.number(r.clone());
                 let term = pool.mul(&[number, unit]);

@@ -115,11 +115,29 @@ impl ForceKind {
 
     /// The joint along whose coordinate it acts, and with which it goes; `None` for others.
     pub fn joint(&self) -> Option<JointId> {
+        self.axis().map(|axis| axis.joint)
+    }
+
+    /// The law at a coordinate `q` of its joint and its rate, if it acts along one ([`axis`](ForceKind::axis)).
+    pub fn along(&self, q: f64, q_dot: f64, signals: &[f64]) -> Option<AxisForce> {
+        let get = |value: crate::signal::Value| value.get(signals);
+        let (force, damping) = match self {
+            ForceKind::JointSpring(law) => (-get(law.stiffness) * (q - get(law.rest)), 0.0),
+            ForceKind::JointDamper(law) => (-get(law.damping) * q_dot, get(law.damping)),
+            ForceKind::Servo(law) => return Some(law.force_at(q, q_dot, signals)),
+            ForceKind::Motor(law) => (get(law.force), 0.0),
+            _ => return None,
+        };
+        Some(AxisForce { force, damping })
+    }
+
+    /// The joint coordinate along which it acts; `None` for others.
+    pub fn axis(&self) -> Option<JointAxis> {
         match self {
-            ForceKind::JointSpring(law) => Some(law.axis.joint),
-            ForceKind::JointDamper(law) => Some(law.axis.joint),
-            ForceKind::Servo(law) => Some(law.axis.joint),
-            ForceKind::Motor(law) => Some(law.axis.joint),
+            ForceKind::JointSpring(law) => Some(law.axis),
+            ForceKind::JointDamper(law) => Some(law.axis),
+            ForceKind::Servo(law) => Some(law.axis),
+            ForceKind::Motor(law) => Some(law.axis),
             ForceKind::Spring(_)
             | ForceKind::Damper(_)
             | ForceKind::Applied(_)
@@ -147,6 +165,15 @@ impl ForceKind {
             ForceKind::RodTorque(_) => "rod torque",
         }
     }
+}
+
+/// What a law along a joint coordinate gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AxisForce {
+    /// τ on b along the coordinate, N m or N.
+    pub force: f64,
+    /// −∂τ/∂q̇ where signals do not depend on q̇, N m s or N s/m.
+    pub damping: f64,
 }
 
 /// A joint coordinate q along which a drive, spring or damper acts.

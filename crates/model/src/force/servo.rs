@@ -1,6 +1,6 @@
 //! Servo drive.
 
-use super::{Account, ForceContext, ForceLaw, JointAxis};
+use super::{Account, AxisForce, ForceContext, ForceLaw, JointAxis};
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -47,21 +47,27 @@ impl Servo {
 
     /// τ, N m or N.
     pub fn force(&self, context: &ForceContext<'_>) -> f64 {
-        let get = |value: Value| value.get(context.signals);
-        let velocity = self.axis.velocity(context);
-        let error = get(self.target) - self.axis.position(context);
+        let (q, q_dot) = (self.axis.position(context), self.axis.velocity(context));
+        self.force_at(q, q_dot, context.signals).force
+    }
+
+    /// τ and −∂τ/∂q̇ at a coordinate and its rate.
+    pub fn force_at(&self, q: f64, velocity: f64, signals: &[f64]) -> AxisForce {
+        let get = |value: Value| value.get(signals);
+        let error = get(self.target) - q;
         let asked = get(self.stiffness) * error
             + get(self.damping) * (get(self.target_velocity) - velocity);
         // Not `clamp`, which panics on a bound that is not a number; such a bound must show in the run.
         let bound = get(self.max_force).abs();
-        let driven = if asked > bound || bound.is_nan() {
-            bound
+        let (driven, damping) = if asked > bound || bound.is_nan() {
+            (bound, 0.0)
         } else if asked < -bound {
-            -bound
+            (-bound, 0.0)
         } else {
-            asked
+            (asked, get(self.damping))
         };
-        driven - get(self.brake) * velocity
+        let brake = get(self.brake);
+        AxisForce { force: driven - brake * velocity, damping: damping + brake }
     }
 }
 

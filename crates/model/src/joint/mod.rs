@@ -178,6 +178,8 @@ pub struct JointProperties {
     pub break_force: Option<f64>,
     /// The torque at which it breaks, N m.
     pub break_torque: Option<f64>,
+    /// Whether its two bodies may touch each other. (Where several joints connect them, all must say so.)
+    pub collide: bool,
 }
 
 /// End stops of a joint coordinate.

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::expand::Element;
 use super::joints::OPEN_JOINT;
-use crate::joint::{CoordinateKind, JointId, JointProperties, Limit};
+use crate::joint::{CoordinateKind, JointId, JointKind, JointProperties, Limit};
 use crate::spec::Scalar;
 use crate::spec::tables::{JointSpec, LimitSpec};
 
@@ -36,6 +36,12 @@ impl<'a> Context<'a> {
         };
         properties.break_force = strength(self, "break_force", &spec.break_force);
         properties.break_torque = strength(self, "break_torque", &spec.break_torque);
+        properties.collide = spec.collide == Some(true);
+        let kind = &self.builder.model().joints[id.index()].kind;
+        if properties.collide && matches!(kind, JointKind::Fixed(_)) {
+            let message = "bodies that are fixed to each other cannot touch";
+            self.error("unused-key", &joint.site("collide"), spec.span, message, "remove the key");
+        }
         if properties != JointProperties::default() {
             self.builder.joint_properties(id, properties);
         }

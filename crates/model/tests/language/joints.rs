@@ -205,6 +205,16 @@ fn limits_friction_strength() {
     assert_eq!(faults(&joint("hinge", &outside)), ["out-of-range"]);
 }
 
+/// Joined bodies touch each other where the joint says so; those that are one body never do.
+#[test]
+fn joined_bodies_may_touch() {
+    let keys = "point = [1, 1, 1]\naxis = [0, 0, 1]";
+    let collides = |keys: &str| load(&joint("hinge", keys)).model.joints[0].properties.collide;
+    assert!(!collides(keys) && !collides(&format!("{keys}\ncollide = false")));
+    assert!(collides(&format!("{keys}\ncollide = true")));
+    assert_eq!(faults(&joint("fixed", "collide = true")), ["unused-key"]);
+}
+
 /// A point mass takes the joints that hold a point, and none that holds a direction.
 #[test]
 fn point_masses_take_joints_of_points() {

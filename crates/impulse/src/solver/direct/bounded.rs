@@ -13,7 +13,7 @@ use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
 use crate::small;
-use crate::solver::{Iterative, Solver, norm, primal};
+use crate::solver::{Iterative, Solver, norm, primal, tree};
 
 /// Most solves; after that the sweep takes over.
 const MOST_SOLVES: u64 = 100;
@@ -92,6 +92,9 @@ pub(crate) fn settle_positions(
     look: &Look<'_>,
     scratch: &mut Scratch,
 ) -> (u64, bool) {
+    if let Some(solves) = tree::settle_positions(model, method, look, scratch) {
+        return (solves, true);
+    }
     let (mut solves, mut settled) = (0, false);
     if scratch.rows.model_size.rows > 0 {
         (solves, settled) = settle_rows(model, method, look, scratch);
@@ -105,6 +108,9 @@ pub(crate) fn settle_positions(
 
 /// The same for velocities.
 pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
+    if let Some(solves) = tree::settle_velocities(method, scratch) {
+        return (solves, true);
+    }
     let (mut solves, mut settled) = (0, false);
     if scratch.rows.model_size.rows > 0 {
         (solves, settled) = settle_row_velocities(method, scratch);
@@ -125,7 +131,7 @@ fn settle_rows(
     scratch: &mut Scratch,
 ) -> (u64, bool) {
     let floor = scratch.bodies.position_floor();
-    scratch.rows.begun.copy_from_slice(&scratch.rows.impulse);
+    scratch.rows.begin_correction(false, &scratch.bodies);
     let (mut solves, mut first) = (0, f64::INFINITY);
     // Friction that begins to slip has a finer tolerance from then on.
     let lost = if scratch.rows.contacts.is_empty() { LOST } else { LOST / SLIP_PART };
@@ -140,14 +146,14 @@ fn settle_rows(
         }
         solves += settle_linear(scratch);
     }
-    undo(scratch, false);
+    scratch.rows.take_back(false, &mut scratch.bodies);
     (solves, false)
 }
 
 /// Velocity correction by the active set.
 fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-    scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
+    scratch.rows.begin_correction(true, &scratch.bodies);
     let mut solves = 0;
     while solves < MOST_SOLVES {
         let worst = look_at_velocities(tolerance, scratch);
@@ -161,7 +167,7 @@ fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) 
         slip_at_instant(scratch);
         solves += 1;
     }
-    undo(scratch, true);
+    scratch.rows.take_back(true, &mut scratch.bodies);
     (solves, false)
 }
 
@@ -252,23 +258,8 @@ fn slip_linear(rows: &mut Rows, bodies: &mut Bodies) -> f64 {
     change
 }
 
-/// Takes the impulses since the beginning of a correction back.
-fn undo(scratch: &mut Scratch, velocity: bool) {
-    let Scratch { bodies, rows, .. } = scratch;
-    for i in 0..rows.blocks.len() {
-        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
-        let mut back = [0.0; small::MAX];
-        let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
-        for k in 0..n {
-            back[k] = rows.begun[row + k] - now[row + k];
-            now[row + k] = rows.begun[row + k];
-        }
-        rows.apply(i, &back[..n], bodies);
-    }
-}
-
 /// Looks at C(t+h); leaves −(C − target)/h, and which blocks are out. Returns the worst error over its tolerance.
-fn look_ahead(
+pub(crate) fn look_ahead(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -323,7 +314,8 @@ fn look_ahead(
             rows.gap[i] = c[0].max(0.0);
         }
         if !rows.out[i] {
-            let error = if one_sided && over > 0.0 { c[0] } else { over.abs() };
+            let from = Bound::counts_from(target, tolerance);
+            let error = if one_sided && over > 0.0 { c[0] - from } else { over.abs() };
             worst = larger(worst, error / allowed);
         }
     }
@@ -331,7 +323,7 @@ fn look_ahead(
 }
 
 /// Looks at J v + C_t; leaves −(J v + C_t), and which blocks are out. Returns the worst error over the tolerance.
-fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
+pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
     let Scratch { bodies, rows, .. } = scratch;
     let mut worst = 0.0;
     let mut e = [0.0; small::MAX];

@@ -1,6 +1,6 @@
 //! The direct solver: Newton on all joints at once.
 
-mod bounded;
+pub(super) mod bounded;
 mod share;
 
 pub(crate) use bounded::{settle_positions, settle_velocities};

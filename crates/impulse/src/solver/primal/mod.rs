@@ -5,12 +5,13 @@
 //! points touch.
 
 mod cholesky;
+mod cone;
 mod newton;
 mod pattern;
 
 use gelenk_model::Model;
 
-use self::newton::{Near, Newton};
+use self::newton::{Found, Near, Newton};
 use self::pattern::{Island, Pattern};
 use crate::bounds::Bound;
 use crate::method::Method;
@@ -24,6 +25,12 @@ const DEEP: f64 = 0.01;
 
 /// Rounding of rates reaches impulses as often as the weights of the rows say; as a part of the largest speed.
 const FLOOR: f64 = 1e5 * f64::EPSILON;
+
+/// Contacts whose friction finds no end may open with this part of the largest speed while they push; the run tells.
+const LOOSEST: f64 = 0.01;
+
+/// Rates of contacts whose friction finds no end may be off by this many tolerances; the run tells.
+const MOST_OFF: f64 = 100.0;
 
 /// Most looks at C(t+h).
 const MOST_LOOKS: u32 = 12;
@@ -66,15 +73,10 @@ pub(crate) fn settle_positions(
                 Bound::Rope | Bound::Stop | Bound::Contact => c[0].max(0.0),
                 Bound::Friction | Bound::Disk => 0.0,
             };
-            let allowed = newton.allowed[i] * look.h.abs();
+            let tolerance = rows.blocks[i].tolerance.unwrap_or(method.tolerance).max(floor);
             for k in 0..n {
                 // What rests at a stop keeps half of what is allowed away from it.
-                let target = match bound {
-                    Bound::Rope | Bound::Stop | Bound::Contact => {
-                        rows.target[row + k].clamp(0.0, 0.5 * allowed)
-                    }
-                    _ => rows.target[row + k],
-                };
+                let target = bound.target(rows.target[row + k], tolerance).0;
                 newton.e[row + k] = (c[k] - target) * rate;
             }
         };
@@ -134,7 +136,7 @@ impl Primal {
         self.newton.floor = FLOOR * speed.fold(1.0, f64::max);
         let found = if velocity { &rows.velocity_impulse } else { &rows.impulse };
         self.newton.p.copy_from_slice(found);
-        rows.begun.copy_from_slice(found);
+        rows.begin_correction(velocity, bodies);
         for i in 0..rows.blocks.len() {
             rows.out[i] = rows.inactive[i];
             if velocity {
@@ -155,14 +157,50 @@ impl Primal {
             }
         }
         if !closed {
-            put_back(rows, bodies, velocity);
+            rows.take_back(velocity, bodies);
         }
         (solves, closed)
     }
 
+    /// An island by one way, or by the other where that fails; see [`Newton::settle`].
+    fn settle_island(
+        &mut self,
+        island: &Island,
+        rows: &mut Rows,
+        bodies: &mut Bodies,
+        velocity: bool,
+        (slow, rate): (f64, f64),
+        see: &mut impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
+    ) -> (u64, bool) {
+        self.newton.cones = false;
+        let (solves, settled) =
+            self.settle_by_looks(island, rows, bodies, velocity, (slow, rate), see);
+        let slides = |i: &usize| rows.slides(*i) && !rows.inactive[*i];
+        let blocks = &self.pattern.blocks[island.blocks.0..island.blocks.1];
+        if settled || !blocks.iter().any(slides) {
+            return (solves, settled);
+        }
+        for &i in blocks {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            self.newton.p[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
+            let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+            now[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
+        }
+        // Islands share no body that moves.
+        for &body in &self.pattern.body[island.columns.0..island.columns.1] {
+            bodies.twists[body] = rows.begun_twists[body];
+            bodies.touch(body);
+        }
+        self.newton.cones = true;
+        let (own, settled) =
+            self.settle_by_looks(island, rows, bodies, velocity, (slow, rate), see);
+        self.newton.cones = false;
+        (solves + own, settled)
+    }
+
     /// Each look at the rates gives a linear problem, which is solved to the end before the next look. What moves is solved for unless it is
     /// within a small part of the tolerance; what rests only when it is out of tolerance.
-    fn settle_island(
+    fn settle_by_looks(
         &mut self,
         island: &Island,
         rows: &mut Rows,
@@ -174,13 +212,18 @@ impl Primal {
         let Primal { pattern, newton, .. } = self;
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
         let joints = blocks.iter().any(|&i| rows.blocks[i].bound == Bound::None);
+        let speed = pattern.body[island.columns.0..island.columns.1]
+            .iter()
+            .map(|&body| bodies.twists[body].s_dot.amax())
+            .fold(0.0, f64::max);
         let rests = !joints
             && pattern.body[island.columns.0..island.columns.1].iter().all(|&body| {
                 let twist =
                     if velocity { &bodies.twists[body] } else { &bodies.twists_before[body] };
                 twist.s_dot.amax().max(twist.omega.amax()) <= slow
             });
-        let (mut solves, mut before) = (0, f64::INFINITY);
+        let (mut solves, mut before, mut loose, mut enough) = (0, f64::INFINITY, 0.0, 1.0);
+        newton.unfreeze();
         for look in 0..MOST_LOOKS {
             for &i in blocks {
                 if !rows.inactive[i] {
@@ -195,21 +238,34 @@ impl Primal {
             let near =
                 if look == 0 && rests { Near::WITHIN } else { Near { held: DEEP, ..Near::WITHIN } };
             let deep = newton.worst(pattern, rows, island, near);
-            if deep < 1.0 || look > 0 && worst < 1.0 && deep > 0.5 * before {
-                return (solves, true);
+            if deep < 1.0 || look > 0 && worst < 1.01 * enough && deep > 0.5 * before {
+                rows.loose = rows.loose.max(loose);
+                return (solves, loose <= LOOSEST * speed);
             }
             if worst.is_nan() || look > 2 && worst > 100.0 * before.max(1.0) {
                 break;
             }
             before = deep;
             newton.begin(pattern, rows, island);
-            let (own, settled) =
+            let Found { solves: own, off, loose: open } =
                 newton.settle(pattern, rows, island, Near { held: 0.5 * DEEP, ..near });
             solves += own;
-            if !settled {
+            // Cones are the last resort: rates may be off by more than is allowed, and positions by what half the tolerance leaves.
+            let most = match (newton.cones, velocity) {
+                (false, _) => 1.0,
+                (true, false) => 2.0,
+                (true, true) => MOST_OFF,
+            };
+            if off >= most {
                 // What was within tolerance before stays as it was.
                 return (solves, worst < 1.0);
             }
+            loose = open;
+            if off >= 1.0 {
+                let allowed = blocks.iter().map(|&i| newton.allowed[i]).fold(0.0, f64::max);
+                loose = loose.max(off * allowed);
+            }
+            enough = off.max(1.0);
             for &i in blocks {
                 if !rows.inactive[i] {
                     give(rows, bodies, i, &newton.p, velocity);
@@ -230,13 +286,4 @@ fn give(rows: &mut Rows, bodies: &mut Bodies, i: usize, p: &[f64], velocity: boo
         now[row + k] = p[row + k];
     }
     rows.apply(i, &delta[..n], bodies);
-}
-
-/// Takes the impulses since the beginning of a correction back.
-pub(super) fn put_back(rows: &mut Rows, bodies: &mut Bodies, velocity: bool) {
-    let begun = std::mem::take(&mut rows.begun);
-    for i in 0..rows.blocks.len() {
-        give(rows, bodies, i, &begun, velocity);
-    }
-    rows.begun = begun;
 }

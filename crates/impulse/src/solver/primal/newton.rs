@@ -1,11 +1,13 @@
 //! The linear problem: rates e + Ĵ Δu, impulses within their bounds.
 
 use super::cholesky::{Cholesky, Six};
+use super::cone::{Place, nearest};
 use super::pattern::{Island, Pattern};
 use crate::bounds::{Bound, SLIP_PART};
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 use crate::small;
+use crate::solver::Anderson;
 
 /// Weight of the rows, as a multiple of 1/K of each alone. A larger one needs fewer rounds but takes more digits: what is left of a
 /// direction in which all rows together move the bodies by σ ≤ 1 (K scaled) is 1/(1 + r σ) a round, and rounding of rates
@@ -14,6 +16,15 @@ const WEIGHT: f64 = 1e4;
 
 /// Most solves of one linear problem.
 const MOST_SOLVES: u64 = 100;
+
+/// Most solves of a round: what rounding leaves does not become smaller.
+const MOST_INNER: u64 = 30;
+
+/// The same two for cones.
+const MOST_CONE_SOLVES: (u64, u64) = (400, 100);
+
+/// Rounds that are so much worse than the best one forget what they know of the trend.
+const LOST: f64 = 10.0;
 
 /// Solves after which an island that has not come nearer for so long is given up.
 const PATIENCE: u64 = 15;
@@ -47,6 +58,16 @@ enum Side {
     Slips,
 }
 
+/// What a solve found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub solves: u64,
+    /// 0 if impulses and rates fit; else how far from near enough the best ones are, over what is allowed.
+    pub off: f64,
+    /// How fast contacts open while they push, m/s; 0 where they do not.
+    pub loose: f64,
+}
+
 /// Numbers of the problem.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Newton {
@@ -73,8 +94,19 @@ pub(super) struct Newton {
     /// (n blocks)
     side: Vec<Side>,
     side_before: Vec<Side>,
+    sides_of_round: Vec<Side>,
     /// Largest friction impulse. (n blocks)
     limit: Vec<f64>,
+    /// Whether normals and friction of contacts are taken together, as cones; see [`settle`](Newton::settle).
+    pub cones: bool,
+    /// The friction block of each normal block that is taken as a cone. (n blocks)
+    cone: Vec<Option<usize>>,
+    /// What is taken off the normal rate of a cone: μ |e_t| of the round before. (n blocks)
+    shift: Vec<f64>,
+    wanted: Vec<f64>,
+    /// Whether they stay as they are.
+    frozen: bool,
+    trend: Option<Anderson>,
     /// Ĵᵀ p and steps of it. (n columns)
     u: Vec<Six>,
     step: Vec<Six>,
@@ -91,9 +123,12 @@ impl Newton {
         for numbers in [p, next, centre, best, e, e_step] {
             numbers.resize(n_rows, 0.0);
         }
-        for numbers in [&mut self.allowed, &mut self.stiffness, &mut self.limit] {
+        let Newton { allowed, stiffness, limit, shift, wanted, .. } = self;
+        for numbers in [allowed, stiffness, limit, shift, wanted] {
             numbers.resize(n_blocks, 0.0);
         }
+        self.trend = None;
+        self.cone.resize(n_blocks, None);
         self.side.resize(n_blocks, Side::Given);
         self.side_before.resize(n_blocks, Side::Given);
         self.u.resize(pattern.body.len(), [0.0; 6]);
@@ -148,7 +183,8 @@ impl Newton {
         }
     }
 
-    /// Finds impulses p whose rates e fit them, as `near` as asked. Returns the number of solves and whether it did, or came near enough.
+    /// Finds impulses p whose rates e fit them, as `near` as asked. Returns the number of solves and 0, or how far from near enough
+    /// the best impulses found are, which it leaves.
     ///
     /// A proximal point method: with weights D = r/K, the impulses P(p − D e), P the projection on the bounds, are what the rows
     /// have where the velocities u solve
@@ -158,22 +194,37 @@ impl Newton {
     /// ```
     /// the minimum of a convex function of u, which Newton's method finds; then they become p. What it ends at does not depend on r, and
     /// rows that say the same need no decision between them. \[Rockafellar 1976\]; \[Qi, Sun 1993\].
+    ///
+    /// The limits of friction follow the normal impulses from round to round, which finds no end where the two depend on each other too much.
+    /// With `cones` the impulses of a contact are projected together, on |p_t| ≤ μ |p_n|, with s = μ |e_t| of the round before taken off the
+    /// normal rate, since a cone would else open the gap by that: \[De Saxcé, Feng 1998\], \[Acary, Cadoux, Lemaréchal, Malick 2011\]. Whatever s ≥ 0 is, the
+    /// problem is convex, and its impulses take energy: p·e = −s |p_n|.
+    ///
+    /// Where the rounds of s find no end either, s stays as it is, and the convex problem is solved for it: joints are closed, nothing goes
+    /// into anything else, friction is against the motion and within its cone; but contacts open a little while they push, by
+    /// [`Found::loose`] at most.
     pub(super) fn settle(
         &mut self,
         pattern: &Pattern,
         rows: &Rows,
         island: &Island,
         near: Near,
-    ) -> (u64, bool) {
-        let mut solves = 0;
+    ) -> Found {
+        let (mut most, patience) =
+            if self.cones { MOST_CONE_SOLVES } else { (MOST_SOLVES, PATIENCE) };
+        let (mut solves, mut rounds) = (0, 0);
+        self.find_cones(pattern, rows, island);
+        self.frozen = false;
         let (mut fresh, mut first_left) = (true, 0.0);
         let (mut best, mut best_at, mut best_enough) = (f64::INFINITY, 0, f64::INFINITY);
-        let mut factored = false;
-        while solves < MOST_SOLVES {
+        let (mut factored, mut inner) = (false, 0);
+        loop {
             if fresh {
                 let worst = self.worst(pattern, rows, island, near);
                 if worst < 1.0 {
-                    return (solves, true);
+                    let loose =
+                        if self.frozen { self.looseness(pattern, rows, island) } else { 0.0 };
+                    return Found { solves, off: 0.0, loose };
                 }
                 let enough = self.worst(pattern, rows, island, Near::ENOUGH);
                 if enough < best_enough {
@@ -183,16 +234,31 @@ impl Newton {
                         self.best[row..row + n].copy_from_slice(&self.p[row..row + n]);
                     }
                 }
-                let held = self.worst_held(pattern, rows, island, near) < 1.0;
+                let held = !self.cones && self.worst_held(pattern, rows, island, near) < 1.0;
                 self.set_centres(pattern, rows, island, held && solves > 0);
+                // What changes sides follows no trend.
+                let lost = self.sides_of_round != self.side || enough > LOST * best_enough;
+                self.set_shifts(pattern, rows, island, rounds == 0 || lost);
+                self.sides_of_round.clone_from(&self.side);
+                rounds += 1;
                 self.respond(pattern, rows, island);
                 if worst < 0.5 * best {
                     (best, best_at) = (worst, solves);
                 }
-                if !worst.is_finite() || solves > best_at + PATIENCE {
+                let patience = if best_enough < 1.0 { PATIENCE } else { patience };
+                if !worst.is_finite() {
                     break;
                 }
+                if solves >= most || solves > best_at + patience {
+                    if !self.cones || self.frozen || best_enough < 1.0 {
+                        break;
+                    }
+                    self.frozen = true;
+                    (best, best_at, best_enough) = (f64::INFINITY, solves, f64::INFINITY);
+                    most = solves + MOST_SOLVES;
+                }
                 first_left = 0.0;
+                inner = 0;
             }
             let slips = self.slips(pattern, island);
             if !factored || slips || self.sides_changed(pattern, island) {
@@ -212,7 +278,10 @@ impl Newton {
             // it is to be small beside e.
             let settled =
                 alpha.total_cmp(&1.0).is_eq() && !slips && !self.sides_changed(pattern, island);
-            fresh = settled || self.residual(pattern, rows, island) <= 0.1 / WEIGHT * first_left;
+            inner += 1;
+            fresh = settled
+                || self.residual(pattern, rows, island) <= 0.1 / WEIGHT * first_left
+                || inner >= MOST_INNER;
             if fresh {
                 self.take(pattern, rows, island);
             }
@@ -221,7 +290,22 @@ impl Newton {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
             self.p[row..row + n].copy_from_slice(&self.best[row..row + n]);
         }
-        (solves, best_enough < 1.0)
+        let loose = if self.frozen { self.looseness(pattern, rows, island) } else { 0.0 };
+        Found { solves, off: best_enough, loose }
+    }
+
+    /// By how much the shifts of cones are wrong: |s − μ |e_t|| of those that push.
+    fn looseness(&self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
+        let mut most = 0.0;
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
+            let row = rows.blocks[slide].first_row;
+            if self.p[row - 1] != 0.0 {
+                let right = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+                most = f64::max(most, (self.shift[i] - right).abs());
+            }
+        }
+        most
     }
 
     /// Begins a round: limits of friction by the normal impulses there are, and centres. While Newton goes on they stay: with them the
@@ -239,6 +323,96 @@ impl Newton {
         self.set_limits(pattern, rows, island);
     }
 
+    /// Begins with shifts that may change.
+    pub(super) fn unfreeze(&mut self) {
+        self.frozen = false;
+    }
+
+    /// Which contacts are cones: those whose normal and friction both take part. (Where normals are given, friction has its disk.)
+    fn find_cones(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let slide = i + 1;
+            let pair = self.cones
+                && rows.blocks[i].bound == Bound::Contact
+                && rows.slides(slide)
+                && !rows.inactive[i]
+                && !rows.inactive[slide]
+                && self.stiffness[i] > 0.0
+                && self.stiffness[slide] > 0.0;
+            self.cone[i] = pair.then_some(slide);
+            if rows.blocks[i].bound == Bound::Disk {
+                self.cone[i] = (i > 0 && self.cone[i - 1] == Some(i)).then_some(i);
+            }
+        }
+    }
+
+    /// The normal of block `i` with its friction, if that is a cone: √ of the weights and the slope of the scaled cone.
+    #[inline]
+    fn cone_of(&self, rows: &Rows, i: usize) -> Option<(f64, f64, f64)> {
+        let slide = self.cone[i].filter(|&slide| slide != i)?;
+        let (n, t) = ((WEIGHT / self.stiffness[i]).sqrt(), (WEIGHT / self.stiffness[slide]).sqrt());
+        Some((n, t, rows.disk_ratio(slide).1 * n / t))
+    }
+
+    /// Whether block `i` is the friction of a cone, which goes with its normal.
+    #[inline]
+    fn goes_with_normal(&self, i: usize) -> bool {
+        self.cone[i] == Some(i)
+    }
+
+    /// Takes μ |e_t| off the normal rates of cones, accelerated over the rounds ([`Anderson`]); `lost` forgets the earlier ones.
+    fn set_shifts(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, lost: bool) {
+        if !self.cones || self.frozen {
+            return;
+        }
+        self.wanted.copy_from_slice(&self.shift);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
+            let row = rows.blocks[slide].first_row;
+            self.wanted[i] = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+        }
+        let n = self.shift.len();
+        let trend = self.trend.get_or_insert_with(|| Anderson::new(n));
+        if lost {
+            trend.reset();
+            self.shift.copy_from_slice(&self.wanted);
+            return;
+        }
+        trend.before(&self.shift);
+        let delta = trend.after(&self.wanted);
+        for k in 0..n {
+            self.shift[k] = (self.wanted[k] + delta[k]).max(0.0);
+        }
+    }
+
+    /// A cone's impulses: the nearest point of the cone to p − D (e + α ė) in the metric of the weights D, its place and D^½ P′ D^½.
+    #[inline]
+    fn pressed_cone(
+        &self,
+        rows: &Rows,
+        i: usize,
+        alpha: f64,
+        (n, t, m): (f64, f64, f64),
+    ) -> ([f64; 3], Place, [f64; 9]) {
+        let row = rows.blocks[i].first_row;
+        let e = |k: usize| self.e[row + k] + alpha * self.e_step[row + k];
+        // The impulse of the normal is negative where it pushes.
+        let y = [
+            -self.centre[row] / n + n * (e(0) - self.shift[i]),
+            self.centre[row + 1] / t - t * e(1),
+            self.centre[row + 2] / t - t * e(2),
+        ];
+        let (z, place, d) = nearest(y, m);
+        let scale = [-n, t, t];
+        let mut weighted = d;
+        for a in 0..3 {
+            for b in 0..3 {
+                weighted[3 * a + b] *= scale[a] * scale[b];
+            }
+        }
+        ([-n * z[0], t * z[1], t * z[2]], place, weighted)
+    }
+
     fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             if rows.blocks[i].bound == Bound::Disk {
@@ -252,6 +426,20 @@ impl Newton {
     fn respond(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            if self.goes_with_normal(i) {
+                continue;
+            }
+            if let Some(cone) = self.cone_of(rows, i) {
+                let (next, place, _) = self.pressed_cone(rows, i, 0.0, cone);
+                self.next[row..row + 3].copy_from_slice(&next);
+                self.side[i] = match place {
+                    Place::Inside => Side::Holds,
+                    Place::Below => Side::Given,
+                    Place::Edge => Side::Slips,
+                };
+                self.side[i + 1] = self.side[i];
+                continue;
+            }
             let mut next = [0.0; small::MAX];
             self.side[i] = self.pressed(rows, i, 0.0, &mut next);
             self.next[row..row + n].copy_from_slice(&next[..n]);
@@ -285,7 +473,7 @@ impl Newton {
                 for a in 0..n {
                     next[a] = p[a] - weight * (e[a] + alpha * e_step[a]);
                 }
-                let size = if n == 2 { next[0].hypot(next[1]) } else { next[0].abs() };
+                let size = if n == 2 { small::length(next[0], next[1]) } else { next[0].abs() };
                 if size <= limit {
                     return Side::Holds;
                 }
@@ -336,6 +524,22 @@ impl Newton {
         let (row, n) = (block.first_row, block.n_rows);
         let (p, e) = (&self.p[row..row + n], &self.e[row..row + n]);
         let (k, allowed, part) = (self.stiffness[i], self.allowed[i], near.held);
+        if self.frozen && self.goes_with_normal(i) {
+            return 0.0;
+        }
+        if self.frozen
+            && let Some((n, t, m)) = self.cone_of(rows, i)
+        {
+            // The same of the cone with its shift, with weights 1/K.
+            let (n, t) = (n / WEIGHT.sqrt(), t / WEIGHT.sqrt());
+            let at = |k: usize| (self.p[row + k], self.e[row + k]);
+            let ((p0, e0), (p1, e1), (p2, e2)) = (at(0), at(1), at(2));
+            let now = [-p0 / n, p1 / t, p2 / t];
+            let y = [now[0] + n * (e0 - self.shift[i]), now[1] - t * e1, now[2] - t * e2];
+            let z = nearest(y, m).0;
+            let (normal, across) = ((now[0] - z[0]) / n, (now[1] - z[1]).hypot(now[2] - z[2]) / t);
+            return normal.abs().max(across) / (part * allowed).max(self.floor);
+        }
         match block.bound {
             Bound::None => e.iter().map(|e| e * e).sum::<f64>().sqrt() / (part * allowed),
             _ if k <= 0.0 => 0.0,
@@ -347,11 +551,11 @@ impl Newton {
                     x[a] = p[a] - e[a] / k;
                 }
                 // What holds within its disk, and well enough, holds; where it slips is another matter.
-                let (held, slow) = (p[0].hypot(p[n - 1]), e[0].hypot(e[n - 1]));
+                let (held, slow) = (small::length(p[0], p[n - 1]), small::length(e[0], e[n - 1]));
                 if slow < part * allowed && held <= limit * (1.0 + 1e-9) {
                     return slow / (part * allowed);
                 }
-                let size = x[0].hypot(x[1]);
+                let size = small::length(x[0], x[1]);
                 let (cut, part) =
                     if size > limit { (limit / size, near.slips) } else { (1.0, part) };
                 let far: f64 = (0..n).map(|a| (p[a] - cut * x[a]) * (p[a] - cut * x[a])).sum();
@@ -386,10 +590,20 @@ impl Newton {
         self.factor.reset(pattern, island);
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let block = &rows.blocks[i];
-            let (n, width) = (block.n_rows, 6 * block.n_bodies);
+            let (mut n, width) = (block.n_rows, 6 * block.n_bodies);
+            if self.goes_with_normal(i) {
+                continue;
+            }
             let mut d = [0.0; small::MAX * small::MAX];
             match self.side[i] {
                 Side::Given => continue,
+                // The rows of friction follow that of the normal.
+                _ if self.cone_of(rows, i).is_some() => {
+                    if let Some(cone) = self.cone_of(rows, i) {
+                        n = 3;
+                        d[..9].copy_from_slice(&self.pressed_cone(rows, i, 0.0, cone).2);
+                    }
+                }
                 Side::Holds if block.bound == Bound::None => {
                     for (d, k) in d.iter_mut().zip(&self.k_inv[block.k..block.k + n * n]) {
                         *d = WEIGHT * k;
@@ -405,7 +619,7 @@ impl Newton {
                     let weight = WEIGHT / self.stiffness[i];
                     let row = block.first_row;
                     let x = [0, 1].map(|a| self.centre[row + a] - weight * self.e[row + a]);
-                    let size = x[0].hypot(x[1]);
+                    let size = small::length(x[0], x[1]);
                     let (c, s) = (x[0] / size, x[1] / size);
                     let w = weight * self.limit[i] / size;
                     d[0] = w * s * s;
@@ -484,11 +698,16 @@ impl Newton {
             let mut sum = ud + alpha * dd;
             let mut next = [0.0; small::MAX];
             for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
-                if rows.inactive[i] {
+                if rows.inactive[i] || self.goes_with_normal(i) {
                     continue;
                 }
-                self.pressed(rows, i, alpha, &mut next);
-                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                let (row, mut n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                if let Some(cone) = self.cone_of(rows, i) {
+                    next[..3].copy_from_slice(&self.pressed_cone(rows, i, alpha, cone).0);
+                    n = 3;
+                } else {
+                    self.pressed(rows, i, alpha, &mut next);
+                }
                 for a in 0..n {
                     sum -= next[a] * self.e_step[row + a];
                 }

@@ -46,6 +46,8 @@ spec! {
         break_force: Option<Scalar>,
         /// The torque at which it breaks, N m.
         break_torque: Option<Scalar>,
+        /// Whether its two bodies may touch each other; false if left out.
+        collide: Option<bool>,
         /// A servo that follows a target.
         drive: OneOrMany<DriveSpec>,
         /// A given torque or force.

@@ -1,0 +1,95 @@
+//! Force laws along joint coordinates: drives, springs and dampers at joints, evaluated together.
+
+use gelenk_model::force::JointAxis;
+use gelenk_model::joint::PairRow;
+use gelenk_model::math::Vec3;
+use gelenk_model::rows::Instant;
+use gelenk_model::state::{Twist, Wrench};
+use gelenk_model::{BodyId, Model};
+
+/// The joint coordinates along which laws act.
+#[derive(Clone, Debug)]
+pub(crate) struct Drives {
+    /// Whether rows and coordinates belong to the poses of the bodies.
+    pub ready: bool,
+    pub axes: Vec<Driven>,
+    /// The axis of each force. (n forces)
+    of_force: Vec<Option<usize>>,
+}
+
+/// A joint coordinate along which laws act.
+#[derive(Clone, Debug)]
+pub(crate) struct Driven {
+    pub axis: JointAxis,
+    pub bodies: [usize; 2],
+    /// W and q; written by [`Drives::prepare`].
+    pub row: PairRow,
+    q: f64,
+    /// q̇ at the last look.
+    pub rate: f64,
+    /// Sum of −∂τ/∂q̇ of its laws at the last look.
+    pub damping: f64,
+}
+
+impl Drives {
+    pub(crate) fn new(model: &Model) -> Self {
+        let mut axes: Vec<Driven> = Vec::new();
+        let mut of_force = Vec::with_capacity(model.forces.len());
+        for force in &model.forces {
+            let own = force.kind.axis().map(|axis| {
+                axes.iter().position(|known| known.axis == axis).unwrap_or_else(|| {
+                    let bodies = model.joints[axis.joint.index()].bodies.map(BodyId::index);
+                    let row = [0.0; 12];
+                    axes.push(Driven { axis, bodies, row, q: 0.0, rate: 0.0, damping: 0.0 });
+                    axes.len() - 1
+                })
+            });
+            of_force.push(own);
+        }
+        Drives { ready: false, axes, of_force }
+    }
+
+    /// W and q at an instant, unless they are there, and q̇ at its velocities.
+    pub(crate) fn look(&mut self, model: &Model, at: &Instant<'_>) {
+        for own in &mut self.axes {
+            if !self.ready {
+                own.row = model.joint_coordinate_row(own.axis.joint, own.axis.which, at);
+                own.q = model.joint_coordinate(own.axis.joint, own.axis.which, at);
+            }
+            own.rate = own.rate_of(at.twists);
+            own.damping = 0.0;
+        }
+        self.ready = true;
+    }
+
+    /// Adds the load of force `i`; false if it does not act along a joint coordinate.
+    pub(crate) fn add_wrench(
+        &mut self,
+        i: usize,
+        model: &Model,
+        signals: &[f64],
+        wrench: &mut [Wrench],
+    ) -> bool {
+        let Some(own) = self.of_force[i].map(|k| &mut self.axes[k]) else { return false };
+        let Some(law) = model.forces[i].kind.along(own.q, own.rate, signals) else { return false };
+        own.damping += law.damping;
+        for (w, body) in own.row.chunks_exact(6).zip(own.bodies) {
+            wrench[body].force += Vec3::new(w[0], w[1], w[2]) * law.force;
+            wrench[body].torque += Vec3::new(w[3], w[4], w[5]) * law.force;
+        }
+        true
+    }
+}
+
+impl Driven {
+    /// W v.
+    pub(crate) fn rate_of(&self, twists: &[Twist]) -> f64 {
+        let mut sum = 0.0;
+        for (w, body) in self.row.chunks_exact(6).zip(self.bodies) {
+            let v = &twists[body];
+            sum += w[0] * v.s_dot.x + w[1] * v.s_dot.y + w[2] * v.s_dot.z;
+            sum += w[3] * v.omega.x + w[4] * v.omega.y + w[5] * v.omega.z;
+        }
+        sum
+    }
+}

@@ -1,0 +1,501 @@
+//! Joints without loops, and what their bodies touch: Newton with a factor of the whole machine in linear time.
+//!
+//! Joints are eliminated from the leaves ([`factor`]); what is left are the rows of the contacts, a small dense problem ([`touches`]).
+//! Dampers along joint coordinates are part of the factor, so that servos of any strength take no rounds.
+
+mod factor;
+mod pattern;
+mod touches;
+
+use gelenk_model::math::Vec3;
+use gelenk_model::rows::Instant;
+use gelenk_model::{Model, State, Twist};
+
+use self::factor::{Factor, Soft};
+use self::pattern::{LANES, MOST, NOWHERE, Pattern};
+use self::touches::Touches;
+use super::direct::bounded::{look_ahead, look_at_velocities};
+use crate::bounds::Bound;
+use crate::drives::Drives;
+use crate::error::StepError;
+use crate::kick::{evaluate_loads, kick};
+use crate::method::Method;
+use crate::rows::{Look, Rows};
+use crate::scratch::{Bodies, Loads, Scratch};
+use crate::small;
+use crate::step::{largest_change, velocity_floor_of};
+
+/// Most solves of a correction.
+const MOST_SOLVES: u64 = 12;
+
+/// Most rounds in which laws that read velocities settle.
+const MOST_ROUNDS: u32 = 8;
+
+/// Velocities have settled where another round would change them by less than this part of the tolerance.
+const NEAR: f64 = 0.3;
+
+/// How far friction that slips may be off, as a part of the rates: in the first solve, where another look follows, and where none does.
+const ROUGH: f64 = 1e-3;
+const AHEAD: f64 = 1e-10;
+const AT_ONCE: f64 = 1e-13;
+
+/// A guess that leaves rates beyond this is none, m/s or rad/s.
+const POOR_GUESS: f64 = 1.0;
+
+/// A worst error that grows to this times the first is lost.
+const LOST: f64 = 1e4;
+
+/// The tree of a model's joints.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    pattern: Pattern,
+    factor: Factor,
+    touches: Touches,
+    /// Axes with laws along the joint of each node. (nodes)
+    axes: Vec<Vec<usize>>,
+    /// The dampers of the present factor, one node after the other, and where those of a node begin. (nodes + 1)
+    soft: Vec<Soft>,
+    first_soft: Vec<usize>,
+    /// Rates of the rows to be closed. (n_rows)
+    e: Vec<f64>,
+    /// Velocities in the middle of a step. (n_bodies)
+    twists: Vec<Twist>,
+    /// Errors of the dampers. (axes)
+    pulls: Vec<f64>,
+    /// Whether the factor belongs to the present rows, with dampers or without.
+    made: Option<Made>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    Hard,
+    Soft,
+    /// It cannot be made.
+    Singular,
+}
+
+impl Tree {
+    /// The tree of the model's joints, if they are one.
+    pub(crate) fn new(rows: &Rows, bodies: &Bodies, drives: &Drives) -> Option<Tree> {
+        let pattern = Pattern::new(rows, bodies)?;
+        let mut axes = vec![Vec::new(); pattern.nodes.len()];
+        for (k, driven) in drives.axes.iter().enumerate() {
+            // The node of b that hangs on a, or the other way round.
+            let node = [0, 1].into_iter().find_map(|side| {
+                let node = pattern.node_of[driven.bodies[side]];
+                let other = pattern.node_of[driven.bodies[1 - side]];
+                let own = pattern.nodes.get(node)?;
+                (own.parent == other && !own.rows.is_empty()).then_some(node)
+            });
+            if let Some(node) = node
+                && pattern.nodes[node].rows.len() + axes[node].len() < MOST
+            {
+                axes[node].push(k);
+            }
+        }
+        let mut first_soft = vec![0];
+        for own in &axes {
+            first_soft.push(first_soft.last().map_or(0, |first| first + own.len()));
+        }
+        let soft = vec![Soft::default(); axes.iter().map(Vec::len).sum()];
+        let factor = Factor::new(&pattern);
+        let touches = Touches::default();
+        Some(Tree {
+            pattern,
+            factor,
+            touches,
+            axes,
+            soft,
+            first_soft,
+            e: Vec::new(),
+            twists: Vec::with_capacity(bodies.fixed.len()),
+            pulls: vec![0.0; drives.axes.len()],
+            made: None,
+        })
+    }
+
+    /// Forgets what contacts did before: a step depends on its state alone.
+    pub(crate) fn forget_sides(&mut self) {
+        self.touches.forget();
+    }
+
+    /// Marks the factor as out of date.
+    pub(crate) fn forget(&mut self) {
+        self.made = None;
+    }
+
+    /// The factor without dampers at the present rows; false if there is none.
+    fn make_hard(&mut self, rows: &Rows, bodies: &Bodies) -> bool {
+        if self.made == Some(Made::Hard) {
+            return true;
+        }
+        if self.made == Some(Made::Singular) {
+            return false;
+        }
+        let Tree { pattern, factor, .. } = self;
+        let good = factor.make(pattern, rows, bodies, |_| &[]);
+        self.made = Some(if good { Made::Hard } else { Made::Singular });
+        good
+    }
+
+    /// The factor with the dampers of the drives over `h`/2.
+    fn make_soft(&mut self, rows: &Rows, bodies: &Bodies, drives: &Drives, h: f64) -> bool {
+        for (node, axes) in self.axes.iter().enumerate() {
+            let own = &mut self.soft[self.first_soft[node]..self.first_soft[node + 1]];
+            for (soft, &k) in own.iter_mut().zip(axes) {
+                let driven = &drives.axes[k];
+                let side = usize::from(driven.bodies[1] == self.pattern.nodes[node].body);
+                soft.own.copy_from_slice(&driven.row[6 * side..][..6]);
+                soft.other.copy_from_slice(&driven.row[6 * (1 - side)..][..6]);
+                soft.weight = 0.5 * h * driven.damping;
+            }
+        }
+        let Tree { pattern, factor, soft, first_soft, .. } = self;
+        let good = factor.make(pattern, rows, bodies, |i| &soft[first_soft[i]..first_soft[i + 1]]);
+        self.made = good.then_some(Made::Soft);
+        good
+    }
+
+    /// The rates that a look has left.
+    fn take_rates(&mut self, rows: &Rows) {
+        self.e.clear();
+        self.e.extend(rows.error.iter().map(|error| -error));
+        self.pulls.fill(0.0);
+    }
+
+    /// The rates J v + C_t there are.
+    fn take_rates_now(&mut self, rows: &Rows, bodies: &Bodies) {
+        self.e.resize(rows.error.len(), 0.0);
+        for (i, block) in rows.blocks.iter().enumerate() {
+            if !rows.inactive[i] {
+                let own = block.first_row..block.first_row + block.n_rows;
+                rows.error_rate(i, &bodies.twists, &mut self.e[own]);
+            }
+        }
+        self.pulls.fill(0.0);
+    }
+
+    /// The rates of a position correction to second order: (C + h J v + h²/2 (J g − γ))/h.
+    fn take_start(&mut self, model: &Model, look: &Look<'_>, scratch: &mut Scratch) {
+        let Scratch { rows, bodies, work, .. } = scratch;
+        let half = 0.5 * look.h;
+        self.twists.clear();
+        for (twist, gravity) in bodies.twists.iter().zip(&bodies.gravity) {
+            self.twists.push(Twist { s_dot: twist.s_dot + gravity * half, ..*twist });
+        }
+        // γ at the velocities before all impulses: those of a poor guess would spoil it.
+        let at = Instant {
+            t: look.t - look.h,
+            poses: &bodies.poses,
+            twists: &bodies.twists_before,
+            coordinates: look.coordinates,
+        };
+        self.e.resize(rows.error.len(), 0.0);
+        for (i, block) in rows.blocks.iter().enumerate() {
+            let e = &mut self.e[block.first_row..block.first_row + block.n_rows];
+            if rows.inactive[i] {
+                e.fill(0.0);
+                continue;
+            }
+            rows.error_rate(i, &self.twists, e);
+            if let Some(own) = model.rows.get(i) {
+                let mut gamma = [0.0; small::MAX];
+                own.gamma(model, &at, work, &mut gamma[..block.n_rows]);
+                for (e, gamma) in e.iter_mut().zip(gamma) {
+                    *e -= half * gamma;
+                }
+                continue;
+            }
+            // Of a contact: its point goes round both centres.
+            let contact = rows.contact(i);
+            let round = |body: usize| {
+                let (omega, r) =
+                    (&bodies.twists_before[body].omega, contact.point() - bodies.poses[body].s);
+                omega.cross(&omega.cross(&r))
+            };
+            let [a, b] = contact.touch.bodies;
+            let bend = (round(a) - round(b)) * half;
+            if block.bound == Bound::Contact {
+                e[0] -= contact.place.normal.dot(&bend) + contact.place.gap / look.h;
+            } else if rows.is_slide(i) {
+                e[0] += contact.tangents[0].dot(&bend);
+                e[1] += contact.tangents[1].dot(&bend);
+            }
+        }
+        self.pulls.fill(0.0);
+    }
+
+    /// Gives the bodies the impulses of the dampers that a solve has found.
+    fn give_dampers(&self, bodies: &mut Bodies) {
+        for (i, node) in self.pattern.nodes.iter().enumerate() {
+            let soft = &self.soft[self.first_soft[i]..self.first_soft[i + 1]];
+            for (a, soft) in (node.rows.len()..).zip(soft) {
+                let p = self.factor.p[i / LANES][a][i % LANES];
+                let parent = self.pattern.nodes.get(node.parent).map_or(NOWHERE, |up| up.body);
+                for (body, w) in [(node.body, &soft.own), (parent, &soft.other)] {
+                    if body != NOWHERE && soft.weight > 0.0 {
+                        let twist = &mut bodies.twists[body];
+                        twist.s_dot += Vec3::new(w[0], w[1], w[2]) * (bodies.mass_inv[body] * p);
+                        let torque = Vec3::new(w[3], w[4], w[5]) * p;
+                        twist.omega += bodies.inertia_inv_world[body] * torque;
+                        bodies.touch(body);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the dampers are others than those of the factor.
+    fn dampers_changed(&self, drives: &Drives, h: f64) -> bool {
+        self.axes.iter().enumerate().any(|(node, axes)| {
+            let own = &self.soft[self.first_soft[node]..self.first_soft[node + 1]];
+            own.iter().zip(axes).any(|(soft, &k)| {
+                soft.weight.total_cmp(&(0.5 * h * drives.axes[k].damping)).is_ne()
+            })
+        })
+    }
+
+    /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
+    /// False, and nothing done, where the contacts do not settle.
+    fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: f64) -> bool {
+        let Tree { pattern, factor, touches, axes, e, pulls, .. } = self;
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
+            for (a, row) in node.rows.iter().enumerate() {
+                p[a][lane] = e[row.number];
+            }
+            for (a, &k) in (node.rows.len()..).zip(&axes[i]) {
+                p[a][lane] = pulls[k];
+            }
+            for a in node.rows.len() + axes[i].len()..MOST {
+                p[a][lane] = 0.0;
+            }
+        }
+        for b in &mut factor.b {
+            *b = [[0.0; LANES]; 6];
+        }
+        factor.climb(pattern);
+        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
+        if !touches.settle(factor, rows, e, now, near) {
+            return false;
+        }
+        touches.push(factor);
+        factor.descend(pattern);
+        // What the rows give, so that every impulse has its opposite.
+        let mut delta = std::mem::take(&mut rows.solution);
+        delta.fill(0.0);
+        let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            for (a, row) in node.rows.iter().enumerate() {
+                delta[row.number] = factor.p[i / LANES][a][i % LANES];
+                now[row.number] += delta[row.number];
+            }
+        }
+        for (row, p) in touches.found() {
+            delta[row] = p - now[row];
+            now[row] = p;
+        }
+        for i in 0..rows.blocks.len() {
+            if !rows.inactive[i] {
+                let own =
+                    rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
+                rows.apply(i, &delta[own], bodies);
+            }
+        }
+        rows.solution = delta;
+        true
+    }
+}
+
+impl Scratch {
+    /// Runs `solve` with the tree, if it can be used: all joints are there, and its factor can be made.
+    fn with_tree<T>(
+        &mut self,
+        solve: impl FnOnce(&mut Tree, &mut Scratch) -> Option<T>,
+    ) -> Option<T> {
+        if self.rows.any_off {
+            return None;
+        }
+        let mut tree = self.tree.take()?;
+        let found = solve(&mut tree, self);
+        self.tree = Some(tree);
+        found
+    }
+}
+
+/// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are those there
+/// were.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> Option<u64> {
+    let floor = scratch.bodies.position_floor();
+    scratch.with_tree(|tree, scratch| {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies)
+            || !tree.touches.take(&tree.pattern, &tree.factor, &scratch.rows)
+        {
+            return None;
+        }
+        scratch.rows.begin_correction(false, &scratch.bodies);
+        let mut first = f64::INFINITY;
+        // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
+        tree.take_start(model, look, scratch);
+        if tree.e.iter().any(|e| e.abs() > POOR_GUESS) {
+            // After an impact free flight may be nearer.
+            give_up_guess(&mut scratch.rows, &mut scratch.bodies);
+            tree.take_start(model, look, scratch);
+        }
+        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, ROUGH);
+        for solves in 1..MOST_SOLVES {
+            let worst = look_ahead(model, method, look, floor, scratch);
+            if worst < 1.0 && (solves > 0 || worst == 0.0) {
+                return Some(solves);
+            }
+            first = if solves == 1 { worst.max(1.0) } else { first };
+            if worst.is_nan() || worst > LOST * first {
+                break;
+            }
+            tree.take_rates(&scratch.rows);
+            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, AHEAD) {
+                break;
+            }
+        }
+        scratch.rows.take_back(false, &mut scratch.bodies);
+        None
+    })
+}
+
+/// Velocity correction from the impulses there are, likewise.
+pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Option<u64> {
+    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    scratch.with_tree(|tree, scratch| {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies)
+            || !tree.touches.take(&tree.pattern, &tree.factor, &scratch.rows)
+        {
+            return None;
+        }
+        scratch.rows.begin_correction(true, &scratch.bodies);
+        for solves in 0..MOST_SOLVES {
+            let worst = look_at_velocities(tolerance, scratch);
+            if worst < 1.0 && (solves > 0 || worst == 0.0) {
+                return Some(solves);
+            }
+            tree.take_rates(&scratch.rows);
+            if !worst.is_finite()
+                || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true, AT_ONCE)
+            {
+                break;
+            }
+        }
+        scratch.rows.take_back(true, &mut scratch.bodies);
+        None
+    })
+}
+
+/// The half kick at the end of a stage of length `h` and the velocity correction together, where laws read velocities:
+///
+/// ```text
+/// v = v⁻ + h/2 M⁻¹ f(q, v) + M⁻¹ Jᵀ p,    J v + C_t = 0
+/// ```
+/// by Newton: f(v) is f(u) − Wᵀ d W (v − u) near the velocities u of the round before, exact for servos and dampers at joints. Returns the number
+/// of solves; `None`, with the impulses as they were, where it does not settle.
+pub(crate) fn settle_kick(
+    model: &Model,
+    method: &Method,
+    state: &State,
+    scratch: &mut Scratch,
+    h: f64,
+) -> Result<Option<u64>, StepError> {
+    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    let mut fault = None;
+    let found = scratch.with_tree(|tree, scratch| {
+        if tree.made == Some(Made::Singular) {
+            return None;
+        }
+        let Scratch { rows, bodies, .. } = &mut *scratch;
+        rows.begun.copy_from_slice(&rows.velocity_impulse);
+        // What held at the start of the stage is near what holds at its end.
+        let own = ..rows.model_size.rows;
+        rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        bodies.twists.copy_from_slice(&bodies.twists_before);
+        let mut solves = 0;
+        for round in 0..MOST_ROUNDS {
+            let Scratch { bodies, loads, work, rows, previous_twists, .. } = &mut *scratch;
+            if round == 0 {
+                fault = evaluate_loads(model, bodies, state, loads, work).err();
+                if fault.is_some() {
+                    break;
+                }
+            }
+            if (round == 0 || tree.dampers_changed(&loads.drives, h))
+                && !(tree.make_soft(rows, bodies, &loads.drives, h)
+                    && tree.touches.take(&tree.pattern, &tree.factor, rows))
+            {
+                break;
+            }
+            // The laws were read at these velocities.
+            previous_twists.copy_from_slice(&loads.twists);
+            if round == 0 {
+                kick_with(rows, bodies, loads, h);
+                tree.take_rates_now(rows, bodies);
+            } else {
+                tree.take_rates(rows);
+            }
+            let Scratch { bodies, loads, rows, work, previous_twists, .. } = &mut *scratch;
+            for (pull, driven) in tree.pulls.iter_mut().zip(&loads.drives.axes) {
+                *pull = driven.rate_of(&bodies.twists) - driven.rate_of(previous_twists);
+            }
+            if !tree.solve(rows, bodies, true, AT_ONCE) {
+                break;
+            }
+            solves += 1;
+            tree.give_dampers(bodies);
+            // The laws at the velocities found, and whether these are what they make.
+            previous_twists.copy_from_slice(&bodies.twists);
+            fault = evaluate_loads(model, bodies, state, loads, work).err();
+            if fault.is_some() {
+                break;
+            }
+            kick_with(rows, bodies, loads, h);
+            let (change, _) = largest_change(&bodies.twists, previous_twists);
+            let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
+            let worst = look_at_velocities(tolerance, scratch);
+            if change <= near && worst < 1.0 {
+                tree.made = None;
+                return Some(solves);
+            }
+            if !change.is_finite() {
+                break;
+            }
+        }
+        tree.made = None;
+        scratch.rows.velocity_impulse.copy_from_slice(&scratch.rows.begun);
+        None
+    });
+    fault.map_or(Ok(found), Err)
+}
+
+/// Takes all impulses of a position correction back.
+fn give_up_guess(rows: &mut Rows, bodies: &mut Bodies) {
+    for i in 0..rows.blocks.len() {
+        let own = rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
+        for p in &mut rows.impulse[own.clone()] {
+            *p = -*p;
+        }
+        rows.apply(i, &rows.impulse[own.clone()], bodies);
+        rows.impulse[own].fill(0.0);
+    }
+}
+
+/// v = v⁻ + h/2 M⁻¹ f + M⁻¹ Jᵀ p with the loads and impulses there are.
+fn kick_with(rows: &Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
+    bodies.twists.copy_from_slice(&bodies.twists_before);
+    kick(bodies, loads, 0.5 * h);
+    for (i, block) in rows.blocks.iter().enumerate() {
+        if !rows.inactive[i] {
+            rows.apply(i, &rows.velocity_impulse[block.first_row..][..block.n_rows], bodies);
+        }
+    }
+}

@@ -1,0 +1,657 @@
+//! What touches a tree: how contact points answer to impulses there, and the impulses that fit the law of contact.
+
+use wide::f64x4;
+
+use super::factor::Factor;
+use super::pattern::{LANES, NOWHERE, Pattern};
+use crate::bounds::Bound;
+use crate::rows::Rows;
+use crate::small;
+
+type F = f64x4;
+
+/// Most rows of contacts; more are left to other solvers.
+pub(super) const MOST_ROWS: usize = 60;
+
+/// Most solves of the law of contact.
+const MOST_SOLVES: u32 = 30;
+
+/// Most sweeps where Newton does not find them at once, and the part of the rates at which they end.
+const MOST_SWEEPS: u32 = 1000;
+const SWEPT: f64 = 1e-6;
+
+/// A matrix of earlier rates serves while each step leaves no more than this part of what impulses are off by.
+const SERVES: f64 = 0.1;
+
+/// Impulses beyond this many times the size to be expected are not the ones meant.
+const MOST_GROWTH: f64 = 100.0;
+
+/// A pivot below this part of the largest response is none: contacts say the same.
+const WEAK: f64 = 1e-9;
+
+/// Up to four rows of one contact.
+#[derive(Clone, Copy, Debug)]
+struct Bundle {
+    /// First among the rows of all contacts, and how many.
+    first: usize,
+    n: usize,
+    /// Its part of the list of steps.
+    steps: (usize, usize),
+}
+
+/// w and q of a body on the way up from a contact, for the rows of a bundle.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    node: usize,
+    w: [F; 6],
+    q: [F; 6],
+}
+
+/// A block of a contact.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// First among the rows of all contacts, and how many.
+    first: usize,
+    n: usize,
+    /// Of friction: the row of its normal, and the largest ratio to its impulse.
+    normal: Option<(usize, f64)>,
+    side: Side,
+    /// Largest response of its rows to themselves.
+    k: f64,
+}
+
+impl Part {
+    /// Of friction at its edge: the direction of x = p − e/k, its length, and the limit.
+    fn slip(&self, p: &[f64], e: &[f64]) -> ([f64; 2], f64, f64) {
+        let mut x = [0.0; 2];
+        for a in 0..self.n {
+            x[a] = p[self.first + a] - e[self.first + a] / self.k;
+        }
+        let length = small::length(x[0], x[1]);
+        let limit = self.normal.map_or(0.0, |(normal, ratio)| ratio * p[normal].abs());
+        (x.map(|x| x / length), length, limit)
+    }
+}
+
+/// What a block does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// Its impulse is at a bound: there is none.
+    Free,
+    /// Its rows are equations.
+    Holds,
+    /// Friction at the edge of its disk.
+    Slips,
+}
+
+/// What a look at the sides has found.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    changed: bool,
+    slips: bool,
+    /// How far impulses are from their projections, as a rate.
+    off: f64,
+}
+
+impl Taken {
+    /// Whether the law holds to the part `near` of `scale`, the size of the rates. Where nothing slips and no side changes it holds.
+    fn settled(&self, round: u32, scale: f64, near: f64) -> bool {
+        let near = if self.slips { near } else { f64::INFINITY };
+        self.off <= 1e-13 * scale || round > 0 && !self.changed && self.off <= near * scale
+    }
+}
+
+/// Contacts of a tree.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Touches {
+    bundles: Vec<Bundle>,
+    steps: Vec<Step>,
+    parts: Vec<Part>,
+    /// First row and side of the blocks there were before.
+    known: Vec<(usize, Side)>,
+    /// The row of each. (n)
+    rows: Vec<usize>,
+    /// Response to impulses. (n × n)
+    g: Vec<f64>,
+    /// Impulses before, and now. (n)
+    before: Vec<f64>,
+    pub p: Vec<f64>,
+    /// Rates before, and now. (n)
+    rate: Vec<f64>,
+    e: Vec<f64>,
+    /// Rows of blocks that are not free.
+    active: Vec<usize>,
+    /// The linear system and its right side. (n × n, n)
+    matrix: Vec<f64>,
+    right: Vec<f64>,
+    /// Its pivots, whether it is there, and the sides it was made for.
+    pivots: Vec<usize>,
+    made: bool,
+    made_for: Vec<Side>,
+}
+
+impl Touches {
+    /// Takes the contacts that are active in `rows`; false if there are too many.
+    pub(super) fn take(&mut self, pattern: &Pattern, factor: &Factor, rows: &Rows) -> bool {
+        self.bundles.clear();
+        self.steps.clear();
+        self.known.clear();
+        self.known.extend(self.parts.iter().map(|part| (self.rows[part.first], part.side)));
+        self.parts.clear();
+        self.rows.clear();
+        self.made = false;
+        let begin = rows.model_size.blocks;
+        let mut normal = 0;
+        let mut i = begin;
+        while i < rows.blocks.len() {
+            let contact = rows.normal_of(i);
+            let from = self.rows.len();
+            while i < rows.blocks.len() && rows.normal_of(i) == contact {
+                let block = &rows.blocks[i];
+                if !rows.inactive[i] {
+                    let first = self.rows.len();
+                    let own = if block.bound == Bound::Disk {
+                        Some((normal, rows.disk_ratio(i).1))
+                    } else {
+                        normal = first;
+                        None
+                    };
+                    self.rows.extend(block.first_row..block.first_row + block.n_rows);
+                    // Most do again what they did before: in this step, or by the state in the one before.
+                    let known = self.known.get(self.parts.len());
+                    let known = known.filter(|(row, _)| *row == block.first_row);
+                    let slipped = block.bound == Bound::Disk && rows.slipped(i);
+                    let side = if slipped { Side::Slips } else { Side::Holds };
+                    let side = known.map_or(side, |(_, side)| *side);
+                    self.parts.push(Part { first, n: block.n_rows, normal: own, side, k: 0.0 });
+                }
+                i += 1;
+            }
+            for first in (from..self.rows.len()).step_by(LANES) {
+                let n = (self.rows.len() - first).min(LANES);
+                self.climb(pattern, factor, rows, contact, first, n);
+            }
+        }
+        let n = self.rows.len();
+        if n > MOST_ROWS {
+            return false;
+        }
+        let Touches { before, p, rate, e, right, .. } = self;
+        for numbers in [before, p, rate, e, right] {
+            numbers.resize(n, 0.0);
+        }
+        self.g.resize(n * n, 0.0);
+        self.matrix.resize(n * n, 0.0);
+        self.respond();
+        for part in &mut self.parts {
+            let own = part.first..part.first + part.n;
+            part.k = own.map(|k| self.g[k * n + k]).fold(0.0, f64::max);
+        }
+        true
+    }
+
+    /// Forgets what contacts did: a step depends on its state alone.
+    pub(super) fn forget(&mut self) {
+        self.parts.clear();
+        self.rows.clear();
+    }
+
+    /// The way of `n` rows from `first` on up the tree.
+    fn climb(
+        &mut self,
+        pattern: &Pattern,
+        factor: &Factor,
+        rows: &Rows,
+        block: usize,
+        first: usize,
+        n: usize,
+    ) {
+        let begin = self.steps.len();
+        // Both bodies of the contact go up until their ways meet.
+        let mut ways = [(NOWHERE, [F::ZERO; 6]); 2];
+        let own = &rows.blocks[block];
+        for (slot, way) in ways.iter_mut().enumerate() {
+            way.0 = pattern.node_of[rows.body_list[own.first_body + slot]];
+            let mut b = [[0.0; LANES]; 6];
+            for lane in 0..n {
+                // Rows of a contact follow each other, 12 numbers each.
+                let row = self.rows[first + lane] - own.first_row;
+                let jac = &rows.jac[own.jac + 12 * row + 6 * slot..][..6];
+                for k in 0..6 {
+                    b[k][lane] = jac[k];
+                }
+            }
+            for k in 0..6 {
+                way.1[k] = F::new(b[k]);
+            }
+        }
+        if ways[0].0 == ways[1].0 && ways[0].0 != NOWHERE {
+            for k in 0..6 {
+                let other = ways[1].1[k];
+                ways[0].1[k] += other;
+            }
+            ways[1].0 = NOWHERE;
+        }
+        loop {
+            let now = usize::from(ways[1].0 < ways[0].0);
+            let (node, b) = ways[now];
+            if node == NOWHERE {
+                break;
+            }
+            let (w, q, mut up) = factor.climb_columns(node, &b);
+            self.steps.push(Step { node, w, q });
+            let parent = pattern.nodes[node].parent;
+            if parent != NOWHERE && ways[1 - now].0 == parent {
+                for k in 0..6 {
+                    up[k] += ways[1 - now].1[k];
+                }
+                ways[1 - now].0 = NOWHERE;
+            }
+            ways[now] = (parent, up);
+        }
+        self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()) });
+    }
+
+    /// G = J H⁻¹ Jᵀ of all rows of contacts.
+    fn respond(&mut self) {
+        let n = self.rows.len();
+        for (j, other) in self.bundles.iter().enumerate() {
+            for own in &self.bundles[j..] {
+                let mut sums = [F::ZERO; LANES];
+                let (mut x, mut y) = (own.steps.0, other.steps.0);
+                while x < own.steps.1 && y < other.steps.1 {
+                    let (a, b) = (&self.steps[x], &self.steps[y]);
+                    if a.node == b.node {
+                        for k in 0..6 {
+                            let (w, q) = (a.w[k].to_array(), a.q[k].to_array());
+                            for lane in 0..own.n {
+                                sums[lane] +=
+                                    b.w[k] * F::splat(w[lane]) - b.q[k] * F::splat(q[lane]);
+                            }
+                        }
+                    }
+                    x += usize::from(a.node <= b.node);
+                    y += usize::from(b.node <= a.node);
+                }
+                for lane in 0..own.n {
+                    let sum = sums[lane].to_array();
+                    for m in 0..other.n {
+                        self.g[(own.first + lane) * n + other.first + m] = sum[m];
+                        self.g[(other.first + m) * n + own.first + lane] = sum[m];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds the impulses `p` that fit the rates, given what the factor's way up says of the joints; false if it does not. `e` are the rates
+    /// and `now` the impulses there are (all rows), `near` the part of the
+    /// rates by which friction that slips may be off.
+    pub(super) fn settle(
+        &mut self,
+        factor: &Factor,
+        rows: &Rows,
+        e: &[f64],
+        now: &[f64],
+        near: f64,
+    ) -> bool {
+        for (k, &row) in self.rows.iter().enumerate() {
+            self.rate[k] = e[row];
+            self.before[k] = now[row];
+        }
+        for bundle in &self.bundles {
+            let mut sum = F::ZERO;
+            for step in &self.steps[bundle.steps.0..bundle.steps.1] {
+                let (g, lane) = (step.node / LANES, step.node % LANES);
+                for k in 0..6 {
+                    sum += step.w[k] * F::splat(factor.w[g][k][lane]);
+                    sum -= step.q[k] * F::splat(factor.q[g][k][lane]);
+                }
+            }
+            let sum = sum.to_array();
+            for lane in 0..bundle.n {
+                self.rate[bundle.first + lane] += sum[lane];
+            }
+        }
+        self.p.copy_from_slice(&self.before);
+        // Newton may end far away where friction changes sides, or not at all; sweeps find the way.
+        let far = MOST_GROWTH * self.size();
+        if self.find(rows, true, near) && self.p.iter().all(|p| p.abs() <= far) {
+            return true;
+        }
+        self.p.copy_from_slice(&self.before);
+        self.sweep(rows);
+        self.find(rows, false, near) && self.p.iter().all(|p| p.abs() <= far)
+    }
+
+    /// The size of impulses to be expected.
+    fn size(&self) -> f64 {
+        let mut size = 0.0_f64;
+        for part in &self.parts {
+            for k in part.first..part.first + part.n {
+                size = size.max(self.before[k].abs()).max(self.rate[k].abs() / part.k);
+            }
+        }
+        size
+    }
+
+    /// Gauss-Seidel on the same projections.
+    fn sweep(&mut self, rows: &Rows) {
+        let n = self.rows.len();
+        let Touches { parts, g, p, rate, e, .. } = self;
+        e.copy_from_slice(rate);
+        let scale = rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
+        for _ in 0..MOST_SWEEPS {
+            let mut change = 0.0_f64;
+            for part in parts.iter() {
+                let (i, m) = (part.first, part.n);
+                // No smaller than the largest eigenvalue of the block.
+                let k = if m == 2 { part.k + g[i * n + i + 1].abs() } else { part.k };
+                let mut next = [0.0; 2];
+                for a in 0..m {
+                    next[a] = p[i + a] - e[i + a] / k;
+                }
+                if let Some((normal, ratio)) = part.normal {
+                    let (limit, size) = (ratio * p[normal].abs(), small::length(next[0], next[1]));
+                    if size > limit {
+                        next = next.map(|x| x * (limit / size));
+                    }
+                } else {
+                    let row = self.rows[i];
+                    next[0] = next[0].clamp(rows.lower[row], rows.upper[row]);
+                }
+                for a in 0..m {
+                    let delta = next[a] - p[i + a];
+                    p[i + a] = next[a];
+                    change = change.max(delta.abs() * k);
+                    for j in 0..n {
+                        e[j] += g[(i + a) * n + j] * delta;
+                    }
+                }
+            }
+            if change <= SWEPT * scale {
+                break;
+            }
+        }
+    }
+
+    /// Newton on the law of contact, with every block a projection of p − e/k on its bounds: \[Alart, Curnier 1991\], \[Qi, Sun 1993\].
+    ///
+    /// With `trust` the first round takes the sides there are.
+    fn find(&mut self, rows: &Rows, trust: bool, near: f64) -> bool {
+        let n = self.rows.len();
+        if n == 0 {
+            return true;
+        }
+        self.follow();
+        let scale = self.rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
+        let mut before = f64::INFINITY;
+        for round in 0..MOST_SOLVES {
+            let take = self.take_sides(rows, trust && round == 0);
+            if take.settled(round, scale, near) {
+                return true;
+            }
+            // The matrix changes little while sides stay; while it serves, it is kept.
+            let known = self.made && self.made_for.iter().eq(self.parts.iter().map(|p| &p.side));
+            let good = known && take.off <= SERVES * before;
+            if !take.off.is_finite() || !good && !self.make() {
+                return false;
+            }
+            before = if good { take.off } else { f64::INFINITY };
+            self.step();
+        }
+        false
+    }
+
+    /// e = rate + G (p − before).
+    fn follow(&mut self) {
+        let n = self.rows.len();
+        if self.p == self.before {
+            self.e.copy_from_slice(&self.rate);
+            return;
+        }
+        for i in 0..n {
+            let row = &self.g[i * n..(i + 1) * n];
+            let mut sum = self.rate[i];
+            for j in 0..n {
+                sum += row[j] * (self.p[j] - self.before[j]);
+            }
+            self.e[i] = sum;
+        }
+    }
+
+    /// Sides of all blocks, and how far p is from its projection. What is free is given its impulse at once.
+    fn take_sides(&mut self, rows: &Rows, trust: bool) -> Taken {
+        let n = self.rows.len();
+        let mut taken = Taken { changed: false, slips: false, off: 0.0 };
+        self.active.clear();
+        for k in 0..self.parts.len() {
+            let part = self.parts[k];
+            let (i, m) = (part.first, part.n);
+            let mut x = [0.0; 2];
+            for a in 0..m {
+                x[a] = self.p[i + a] - self.e[i + a] / part.k;
+            }
+            let (limit, size) = match part.normal {
+                None => (0.0, 0.0),
+                Some((normal, ratio)) => (ratio * self.p[normal].abs(), small::length(x[0], x[1])),
+            };
+            let mut given = 0.0;
+            let natural = if part.normal.is_none() {
+                let row = self.rows[i];
+                given = x[0].clamp(rows.lower[row], rows.upper[row]);
+                let side = if x[0].total_cmp(&given).is_eq() { Side::Holds } else { Side::Free };
+                taken.off = taken.off.max((self.p[i] - given).abs() * part.k);
+                side
+            } else if size <= limit {
+                for a in i..i + m {
+                    taken.off = taken.off.max(self.e[a].abs());
+                }
+                Side::Holds
+            } else {
+                for a in 0..m {
+                    let held = if limit > 0.0 { limit * x[a] / size } else { 0.0 };
+                    taken.off = taken.off.max((self.p[i + a] - held).abs() * part.k);
+                }
+                if limit > 0.0 { Side::Slips } else { Side::Free }
+            };
+            let side = match (trust, part.side) {
+                (true, Side::Slips) if size > 0.0 && limit > 0.0 => Side::Slips,
+                (true, Side::Holds) => Side::Holds,
+                _ => natural,
+            };
+            taken.changed |= side != part.side || side != natural;
+            taken.slips |= side == Side::Slips;
+            self.parts[k].side = side;
+            if side == Side::Free {
+                for a in i..i + m {
+                    let delta = given - self.p[a];
+                    if delta != 0.0 {
+                        self.p[a] = given;
+                        for j in 0..n {
+                            self.e[j] += self.g[a * n + j] * delta;
+                        }
+                    }
+                }
+            } else {
+                self.active.extend(i..i + m);
+            }
+        }
+        taken
+    }
+
+    /// The matrix of Newton's method over the blocks that are not free, factorized; false where it is singular.
+    fn make(&mut self) -> bool {
+        let n = self.rows.len();
+        let Touches { parts, g, p, e, matrix, active, pivots, made, made_for, .. } = self;
+        let m = active.len();
+        let matrix = &mut matrix[..m * m];
+        for (to, &i) in matrix.chunks_exact_mut(m.max(1)).zip(active.iter()) {
+            let from = &g[i * n..(i + 1) * n];
+            for (to, &j) in to.iter_mut().zip(active.iter()) {
+                *to = from[j];
+            }
+        }
+        let mut row = 0;
+        for part in parts.iter().filter(|part| part.side != Side::Free) {
+            if let (Side::Slips, Some((normal, ratio))) = (part.side, part.normal) {
+                // p − limit x/|x| = 0 with x = p − e/k; the rows have G by now.
+                let size = part.n;
+                let normal_at = active.iter().position(|&j| j == normal);
+                let (along, length, limit) = part.slip(p, e);
+                let turn = if size == 2 { limit / length } else { 0.0 };
+                let unit = |a: usize, b: usize| f64::from(u8::from(a == b));
+                let across = |a: usize, b: usize| turn * (unit(a, b) - along[a] * along[b]);
+                for j in 0..m {
+                    let own =
+                        [0, 1].map(|a| if a < size { matrix[(row + a) * m + j] } else { 0.0 });
+                    for a in 0..size {
+                        let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
+                        matrix[(row + a) * m + j] = sum / part.k;
+                    }
+                }
+                for a in 0..size {
+                    for b in 0..size {
+                        matrix[(row + a) * m + row + b] += unit(a, b) - across(a, b);
+                    }
+                    if let Some(at) = normal_at {
+                        matrix[(row + a) * m + at] -= along[a] * ratio * p[normal].signum();
+                    }
+                }
+            }
+            row += part.n;
+        }
+        made_for.clear();
+        made_for.extend(parts.iter().map(|part| part.side));
+        *made = factorize(matrix, pivots, m);
+        *made
+    }
+
+    /// One step of Newton's method with the matrix there is.
+    fn step(&mut self) {
+        let n = self.rows.len();
+        let Touches { parts, g, p, e, matrix, right, active, pivots, .. } = self;
+        let m = active.len();
+        let mut row = 0;
+        for part in parts.iter().filter(|part| part.side != Side::Free) {
+            if part.side == Side::Slips {
+                let (along, _, limit) = part.slip(p, e);
+                for a in 0..part.n {
+                    right[row + a] = limit * along[a] - p[part.first + a];
+                }
+            } else {
+                for a in 0..part.n {
+                    right[row + a] = -e[part.first + a];
+                }
+            }
+            row += part.n;
+        }
+        solve(&matrix[..m * m], pivots, &mut right[..m]);
+        for (&i, delta) in active.iter().zip(right.iter()) {
+            p[i] += delta;
+            // G is symmetric: its rows are its columns.
+            for (e, g) in e.iter_mut().zip(&g[i * n..(i + 1) * n]) {
+                *e += g * delta;
+            }
+        }
+    }
+
+    /// Adds what the impulses found do to the factor's way up.
+    pub(super) fn push(&self, factor: &mut Factor) {
+        for bundle in &self.bundles {
+            let mut p = [0.0; LANES];
+            for lane in 0..bundle.n {
+                p[lane] = self.p[bundle.first + lane] - self.before[bundle.first + lane];
+            }
+            let p = F::new(p);
+            for step in &self.steps[bundle.steps.0..bundle.steps.1] {
+                let (g, lane) = (step.node / LANES, step.node % LANES);
+                for k in 0..6 {
+                    factor.w[g][k][lane] += (step.w[k] * p).reduce_add();
+                    factor.q[g][k][lane] += (step.q[k] * p).reduce_add();
+                }
+            }
+        }
+    }
+
+    /// The rows and the impulses they are to have.
+    pub(super) fn found(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.rows.iter().copied().zip(self.p.iter().copied())
+    }
+}
+
+/// a ← its triangles L U, rows changed places with `pivots`; false where it is nearly singular.
+fn factorize(a: &mut [f64], pivots: &mut Vec<usize>, n: usize) -> bool {
+    let largest = a.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    pivots.clear();
+    for k in 0..n {
+        let mut pivot = k;
+        for i in k + 1..n {
+            if a[i * n + k].abs() > a[pivot * n + k].abs() {
+                pivot = i;
+            }
+        }
+        let size = a[pivot * n + k].abs();
+        if size.is_nan() || size <= WEAK * largest {
+            return false;
+        }
+        pivots.push(pivot);
+        if pivot != k {
+            let (above, below) = a.split_at_mut(pivot * n);
+            above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
+        }
+        let (above, below) = a.split_at_mut((k + 1) * n);
+        let row = &above[k * n + k..];
+        let inverse = 1.0 / row[0];
+        for own in below.chunks_exact_mut(n) {
+            let own = &mut own[k..];
+            let part = own[0] * inverse;
+            if part != 0.0 {
+                for (own, row) in own.iter_mut().zip(row) {
+                    *own -= part * row;
+                }
+            }
+            own[0] = part;
+        }
+    }
+    true
+}
+
+/// x ← A⁻¹ x with the triangles of A.
+fn solve(a: &[f64], pivots: &[usize], x: &mut [f64]) {
+    let n = x.len();
+    for (k, &pivot) in pivots.iter().enumerate() {
+        x.swap(k, pivot);
+    }
+    for k in 0..n {
+        let row = &a[k * n..k * n + k];
+        let known: f64 = row.iter().zip(&x[..k]).map(|(l, x)| l * x).sum();
+        x[k] -= known;
+    }
+    for k in (0..n).rev() {
+        let row = &a[k * n..(k + 1) * n];
+        let known: f64 = row[k + 1..].iter().zip(&x[k + 1..]).map(|(u, x)| u * x).sum();
+        x[k] = (x[k] - known) / row[k];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that have to change places, twice over.
+    #[test]
+    fn a_factor_with_pivots_solves() {
+        let a = [0.0, 2.0, 1.0, 1.0, 1.0, -3.0, 4.0, -1.0, 0.5];
+        let x = [3.0, -2.0, 0.25];
+        let mut right: Vec<f64> =
+            a.chunks_exact(3).map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect();
+        let (mut factor, mut pivots) = (a, Vec::new());
+        assert!(factorize(&mut factor, &mut pivots, 3));
+        solve(&factor, &pivots, &mut right);
+        for (found, x) in right.iter().zip(x) {
+            assert!((found - x).abs() < 1e-14, "{found} for {x}");
+        }
+        assert!(!factorize(&mut [1.0, 2.0, 2.0, 4.0], &mut pivots, 2), "rows that say the same");
+    }
+}
