@@ -330,8 +330,8 @@ fn stops_bounce_as_they_should() {
     assert!(report.state.s_dot[1].norm() < 1e-9);
     let impacts: Vec<_> = report.events.iter().filter(|e| e.kind == "impact").collect();
     assert!(impacts.len() > 15 && impacts.len() < 60, "{}", impacts.len());
-    for (k, impact) in impacts.iter().enumerate().take(10) {
-        let flights: f64 = (1..=k).map(|i| 2.0 * 0.5_f64.powi(i as i32) * fall).sum();
+    for (k, impact) in (0_i32..).zip(&impacts).take(10) {
+        let flights: f64 = (1..=k).map(|i| 2.0 * 0.5_f64.powi(i) * fall).sum();
         assert!((impact.time - fall - flights).abs() < 1e-10, "{k}: {}", impact.time);
     }
     let lost = report.ledger.impact_loss;

@@ -78,5 +78,8 @@ fn an_unknown_engine_is_told_with_those_there_are() {
     let model = double_pendulum();
     let mut stop = Stop { at: 0.0, in_sample: true };
     let error = simulate(&model, &settings, &mut stop).unwrap_err();
-    assert_eq!(error.to_string(), "there is no engine `steam`; there is `impulse`, `lagrange`");
+    assert_eq!(
+        error.to_string(),
+        "there is no engine `steam`; there is `impulse`, `dae`, `lagrange`"
+    );
 }
