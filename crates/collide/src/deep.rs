@@ -38,7 +38,8 @@ impl World {
                 }
             };
             // What is no number drops nothing.
-            depth.is_nan() || depth <= overlap.max(0.0) + tolerance
+            let too_deep = depth > overlap.max(0.0) + tolerance;
+            !too_deep
         });
     }
 }

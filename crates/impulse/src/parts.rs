@@ -236,11 +236,13 @@ impl Parts<'_> {
         // Contacts and friction take energy; what they give is the error of the step.
         let made = -report.impact_loss.min(0.0) - report.dissipation.min(0.0);
         let halved = usize::from(level > 0);
-        let made_by_contacts = level < ENERGY_HALVINGS
-            && !scratch.rows.contacts.is_empty()
-            && (made > CONTACT_SHARE * scratch.rows.exchanged
-                && made > CONTACT_PART[halved] * (scale + excused)
-                || made > CONTACT_MOST[halved] * self.energy_scale);
+        let too_much = made > CONTACT_SHARE * scratch.rows.exchanged
+            && made > CONTACT_PART[halved] * (scale + excused)
+            || made > CONTACT_MOST[halved] * self.energy_scale;
+        // Short parts are taken as they are, but for what would be an explosion.
+        let explodes = made > ENERGY_PART * (self.kinetic + excused);
+        let made_by_contacts =
+            !scratch.rows.contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
         let accepted = accepted && !made_by_contacts;
         let defect = if made_by_contacts { made } else { defect };
         if !accepted {

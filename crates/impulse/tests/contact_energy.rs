@@ -229,6 +229,7 @@ fn cases() -> Vec<u64> {
 #[test]
 fn impacts_make_no_energy_and_keep_momentum() {
     const SMALL: f64 = 1e-6;
+    const COARSE: f64 = 0.1;
     /// Rims and edges that run through a nearly singular place take a part of a millisecond for it, whatever the step: parts of a step are made
     /// so short there that this is left.
     const FINE: f64 = 3e-4;
@@ -273,6 +274,10 @@ fn impacts_make_no_energy_and_keep_momentum() {
             }
             hit += usize::from(outcome.impacts > 0);
             impacts += outcome.impacts;
+            // With the coarse step the error of smooth motion may be large, but nothing explodes.
+            if now[0] > COARSE || now[1] > COARSE {
+                faults.push(format!("case {case}: {now:?} of the energy are made"));
+            }
             if now[0] <= SMALL && now[1] <= SMALL {
                 break;
             }
