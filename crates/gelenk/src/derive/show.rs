@@ -224,8 +224,10 @@ impl Derivation {
         let mut lines = Vec::new();
         for joint in &self.joint_forces {
             let about = format!(
-                "joint `{}` on `{}`, N and N m about the joint, in axes that are those of space as drawn and turn with `{}`",
-                joint.joint, joint.on, joint.from
+                "joint `{}` on `{}`: N, and N m about its point on `{from}`; axes of space as drawn, turned with `{from}`",
+                joint.joint,
+                joint.on,
+                from = joint.from
             );
             let about = match style {
                 Style::Text => about,
