@@ -156,7 +156,7 @@ impl Balls {
         let p_a = self.links[pair.a].point_ahead(&pair.r_a, look, bodies);
         let p_b = self.links[pair.b].point_ahead(&pair.r_b, look, bodies);
         let apart = p_b - p_a;
-        pair.error = (apart + pair.still).norm();
+        pair.error = (apart + pair.still).norm_squared().sqrt();
         (apart - pair.aim, pair.error)
     }
 
@@ -166,7 +166,7 @@ impl Balls {
         let pair = &mut self.pairs[block];
         let (a, b) = (&self.links[pair.a], &self.links[pair.b]);
         let rate = b.s_dot + b.omega.cross(&pair.r_b) - a.s_dot - a.omega.cross(&pair.r_a);
-        pair.error = rate.norm();
+        pair.error = rate.norm_squared().sqrt();
         (rate, pair.error)
     }
 

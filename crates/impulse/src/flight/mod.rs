@@ -196,7 +196,7 @@ pub(crate) fn cos_sinc(z: f64) -> (f64, f64) {
 /// an angular velocity that goes to the body frame and back in every step then grows by 2e-16 a step, and energy with it.
 /// Here |q|² − 1 is summed with the rounding errors of its terms.
 pub fn unit(q: &Quaternion<f64>) -> Quat {
-    let rough = q.norm();
+    let rough = q.norm_squared().sqrt();
     let q = if (rough - 1.0).abs() < 1e-8 { *q } else { q / rough };
     let (mut sum, mut rest) = (-1.0, 0.0);
     for x in [q.w, q.i, q.j, q.k] {

@@ -42,7 +42,7 @@ pub fn taylor(
     }
     series.extend(inertia, inertia_inv);
     r += series.b[order as usize + 1] * (power * h);
-    (r / r.norm(), w)
+    (r / r.norm_squared().sqrt(), w)
 }
 
 /// The same to rounding: terms are added until they vanish, over parts of h in which they fall fast.
@@ -57,7 +57,7 @@ pub(super) fn converged(
         let (i, j) = ((k + 1) % 3, (k + 2) % 3);
         ((inertia[i] - inertia[j]) * inertia_inv[k]).abs()
     };
-    let speed = omega.norm() * ratio(0).max(ratio(1)).max(ratio(2)).max(1.0);
+    let speed = omega.norm_squared().sqrt() * ratio(0).max(ratio(1)).max(ratio(2)).max(1.0);
     let parts = (2.0 * speed * h.abs()).ceil().clamp(1.0, 1e6);
     let part = h / parts;
     // The terms of order n are below (speed h)ⁿ.
@@ -75,7 +75,7 @@ pub(super) fn converged(
         w = next;
         done += 1.0;
     }
-    (total / total.norm(), w)
+    (total / total.norm_squared().sqrt(), w)
 }
 
 fn one_part<const N: usize>(
