@@ -261,7 +261,7 @@ def links():
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
             file.write(chain(n))
             file.flush()
-            best, operations = time_of(file.name, 3 if n < 8 else 1)
+            best, operations = time_of(file.name, 10 if n < 8 else 1)
         casadi, nodes = chain_by_casadi(n)
         line = f"{n:2} links: Gelenk {best:9.1f} ms, simplified, {operations}"
         line += f"; CasADi {casadi * 1e3:6.1f} ms, {nodes} instructions, not simplified"
