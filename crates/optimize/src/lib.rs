@@ -4,6 +4,10 @@
 //! Data flow: a problem (states, controls, objective, conditions) → a [`Motion`] that carries every interval of the grid from one
 //! node to the next, with derivatives → a nonlinear program of stages → its solution, certified by running it again.
 
+mod flow;
 mod motion;
 
+pub use flow::{
+    At, Charted, ControlShape, Duration, Flow, FlowSizes, FormulaScratch, Formulas, Mechanism, MechanismScratch, Shooting, Source,
+};
 pub use motion::{Arrival, Curvature, Fault, Linearized, Motion, Sizes};
