@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 /// A pivot must not be smaller than this part of the largest entry of its column, so that factors stay below its inverse.
 const THRESHOLD: f64 = 1e-3;
-/// Pivots below this part of the front's largest entry count as zero.
+/// Pivots below this part of what stood in their column at first count as zero: what is left is rounding.
 const ZERO: f64 = 1e-15;
 
 /// A pivot of L D Lᵀ.
@@ -49,12 +49,14 @@ pub(crate) fn eliminate(
 ) -> (Eliminated, Remainder) {
     let n = unknowns.len();
     let mut pivots = Vec::with_capacity(summed);
-    let scale = front.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
-    let zero = ZERO * scale;
+    let mut zero: Vec<f64> = (0..n)
+        .map(|j| ZERO * (0..n).fold(0.0_f64, |most, i| most.max(entry(&front, i, j).abs())))
+        .collect();
     let mut k = 0;
     while k < summed {
-        let Some((size, at, other)) = find(&front, k, summed, zero) else { break };
+        let Some((size, at, other)) = find(&front, k, summed, &zero) else { break };
         swap(&mut front, &mut unknowns, k, at);
+        zero.swap(k, at);
         if size == 1 {
             let d = front[(k, k)];
             eliminate_one(&mut front, k);
@@ -64,6 +66,7 @@ pub(crate) fn eliminate(
             // The first swap may have moved the partner.
             let other = if other == k { at } else { other };
             swap(&mut front, &mut unknowns, k + 1, other);
+            zero.swap(k + 1, other);
             let (a, b, c) = (front[(k, k)], front[(k + 1, k)], front[(k + 1, k + 1)]);
             eliminate_two(&mut front, k, a, b, c);
             pivots.push(Pivot::Two(a, b, c));
@@ -102,7 +105,7 @@ fn entry(a: &DMatrix<f64>, i: usize, j: usize) -> f64 {
 }
 
 /// A stable pivot among rows k … summed−1: its size and rows.
-fn find(a: &DMatrix<f64>, k: usize, summed: usize, zero: f64) -> Option<(usize, usize, usize)> {
+fn find(a: &DMatrix<f64>, k: usize, summed: usize, zero: &[f64]) -> Option<(usize, usize, usize)> {
     let n = a.nrows();
     for j in k..summed {
         let (mut most, mut partner, mut partner_size) = (0.0_f64, j, 0.0_f64);
@@ -116,10 +119,10 @@ fn find(a: &DMatrix<f64>, k: usize, summed: usize, zero: f64) -> Option<(usize, 
             }
         }
         let d = a[(j, j)].abs();
-        if d > zero && d >= THRESHOLD * most {
+        if d > zero[j] && d >= THRESHOLD * most {
             return Some((1, j, j));
         }
-        if partner == j || partner_size <= zero {
+        if partner == j || partner_size <= zero[j].min(zero[partner]) {
             continue;
         }
         let r = partner;
@@ -132,7 +135,7 @@ fn find(a: &DMatrix<f64>, k: usize, summed: usize, zero: f64) -> Option<(usize, 
         }
         let (a_jj, a_rr, a_rj) = (a[(j, j)], a[(r, r)], entry(a, r, j));
         let det = (a_jj * a_rr - a_rj * a_rj).abs();
-        if det <= zero * a_rj.abs() {
+        if det <= ZERO * (a_rj * a_rj).max((a_jj * a_rr).abs()) {
             continue;
         }
         let first = a_rr.abs() * g_j + a_rj.abs() * g_r;

@@ -19,7 +19,6 @@ pub(crate) struct Newton<'a> {
     chain: Chain,
     /// Weights of condensed inequality rows.
     weights: Vec<f64>,
-    give: f64,
     /// Regularization of the curvature.
     pub(crate) delta: f64,
 }
@@ -66,7 +65,7 @@ impl<'a> Newton<'a> {
             let chain = Chain::factor(shape, &blocks);
             let inertia = chain.inertia;
             if inertia.positive == n && inertia.negative == m {
-                return Some(Newton { shape, stages, limits, blocks, chain, weights, give, delta });
+                return Some(Newton { shape, stages, limits, blocks, chain, weights, delta });
             }
             if inertia.zero > 0 && give == 0.0 && core.elastic.is_none() {
                 give = 1e-8 * core.mu.powf(0.25);
@@ -93,12 +92,12 @@ impl<'a> Newton<'a> {
     pub(crate) fn step(&self, core: &Core, gradient: &[f64], rows: &[f64]) -> Step {
         let (shape, limits, mu) = (self.shape, self.limits, core.mu);
         let (n, m) = (shape.n_variables(), shape.n_equal());
-        // What elastic variables add to a row's residual.
-        let pushed = |i: usize| match &core.elastic {
+        // What elastic variables add to a row's residual. The differences are small near a solution: multipliers step, they are not solved for anew.
+        let pushed = |i: usize, w: f64| match &core.elastic {
             Some(e) => {
                 let (p, q) = (e.up.value[i], e.down.value[i]);
-                (ELASTIC_WEIGHT - mu / p) / e.up.sigma(&limits.elastic, i)
-                    - (ELASTIC_WEIGHT - mu / q) / e.down.sigma(&limits.elastic, i)
+                (ELASTIC_WEIGHT - w - mu / p) / e.up.sigma(&limits.elastic, i)
+                    - (ELASTIC_WEIGHT + w - mu / q) / e.down.sigma(&limits.elastic, i)
             }
             None => 0.0,
         };
@@ -107,10 +106,15 @@ impl<'a> Newton<'a> {
         let slack_sigma: Vec<f64> =
             (0..shape.n_unequal()).map(|i| core.s.sigma(&limits.s, i) + self.delta).collect();
         let offset: Vec<f64> = (0..shape.n_unequal())
-            .map(|i| rows[m + i] + slack_slope[i] / slack_sigma[i] + pushed(m + i))
+            .map(|i| {
+                rows[m + i]
+                    + (slack_slope[i] - core.v[i]) / slack_sigma[i]
+                    + pushed(m + i, core.v[i])
+            })
             .collect();
-        let weighted: Vec<f64> = offset.iter().zip(&self.weights).map(|(e, w)| e * w).collect();
-        let pulled = crate::program::transposed(shape, self.stages, &vec![0.0; m], &weighted);
+        let weighted: Vec<f64> =
+            (0..offset.len()).map(|i| core.v[i] + offset[i] * self.weights[i]).collect();
+        let pulled = crate::program::transposed(shape, self.stages, &core.y, &weighted);
         let mut b = vec![0.0; n + m];
         for i in 0..n {
             if !limits.fixed[i] {
@@ -118,25 +122,29 @@ impl<'a> Newton<'a> {
             }
         }
         for i in 0..m {
-            b[n + i] = -(rows[i] + pushed(i) + self.give * core.y[i]);
+            b[n + i] = -(rows[i] + pushed(i, core.y[i]));
         }
         let solution = self.refined(&b);
         let dx = solution[..n].to_vec();
-        let y = solution[n..].to_vec();
+        let dy = &solution[n..];
         let (_, along) = crate::program::forward(shape, self.stages, &dx);
-        let v: Vec<f64> = (0..shape.n_unequal())
+        let dv: Vec<f64> = (0..shape.n_unequal())
             .map(|i| self.weights[i] * (along[i] + offset[i]))
             .collect();
-        let ds: Vec<f64> =
-            (0..v.len()).map(|i| (v[i] - slack_slope[i]) / slack_sigma[i]).collect();
+        let ds: Vec<f64> = (0..dv.len())
+            .map(|i| ((core.v[i] - slack_slope[i]) + dv[i]) / slack_sigma[i])
+            .collect();
         let (mut up, mut down) = (Vec::new(), Vec::new());
         if let Some(e) = &core.elastic {
-            for (i, &w) in y.iter().chain(&v).enumerate() {
+            let all = core.y.iter().zip(dy).chain(core.v.iter().zip(&dv));
+            for (i, (w, dw)) in all.enumerate() {
                 let (p, q) = (e.up.value[i], e.down.value[i]);
-                up.push((w - ELASTIC_WEIGHT + mu / p) / e.up.sigma(&limits.elastic, i));
-                down.push((-w - ELASTIC_WEIGHT + mu / q) / e.down.sigma(&limits.elastic, i));
+                up.push(((w - ELASTIC_WEIGHT + mu / p) + dw) / e.up.sigma(&limits.elastic, i));
+                down.push(((-w - ELASTIC_WEIGHT + mu / q) - dw) / e.down.sigma(&limits.elastic, i));
             }
         }
+        let add = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
+        let (y, v) = (add(&core.y, dy), add(&core.v, &dv));
         Step { primal: Primal { x: dx, s: ds, up, down }, y, v }
     }
 
@@ -179,8 +187,6 @@ fn assemble(
     delta: f64,
     give: f64,
 ) -> Vec<Block> {
-    let m = shape.n_equal();
-    let _ = m;
     (0..stages.len())
         .map(|k| {
             let (stage, d) = (&shape.stages[k], &stages[k]);
