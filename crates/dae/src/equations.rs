@@ -176,6 +176,12 @@ impl<'m> Equations<'m> {
         self.coordinates.copy_from_slice(&self.at_step.1);
     }
 
+    /// Counts joint coordinates on from where others do.
+    pub(crate) fn count_as(&mut self, other: &Equations<'_>) {
+        self.at_step.clone_from(&other.at_step);
+        self.coordinates.clone_from(&other.coordinates);
+    }
+
     /// The largest rate of a joint coordinate where they were last counted.
     pub fn fastest(&self) -> f64 {
         self.at_step.2.iter().fold(0.0, |a: f64, b| a.max(b.abs()))

@@ -26,11 +26,13 @@ pub mod equations;
 pub mod layout;
 pub mod polynomial;
 pub mod project;
+pub mod quantity;
 pub mod relax;
 mod rows;
 pub mod sensitivity;
 mod simulation;
 mod switch;
+pub mod tangent;
 
 pub use equations::{Equations, Mode};
 pub use gelenk_ode::{Method, Stop};

@@ -6,6 +6,7 @@ use gelenk_ode::{Direction, Failure, Integrator, Method, Stop, System};
 use crate::equations::Equations;
 use crate::project::NotClosed;
 use crate::switch::{SwitchError, Switches, Watched};
+use crate::tangent::Tangents;
 
 /// A joint open by more than this at the start is an error, m or rad.
 const OPEN_AT_START: f64 = 1e-6;
@@ -120,6 +121,8 @@ struct Moving<'m> {
     equations: Equations<'m>,
     switches: Switches,
     tolerance: f64,
+    /// Memory for exact derivatives, made when the implicit method first asks for them.
+    tangents: Option<Box<Tangents>>,
     /// Why a projection failed.
     not_closed: Option<NotClosed>,
 }
@@ -131,6 +134,17 @@ impl System for Moving<'_> {
 
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Failure> {
         if self.equations.rates(t, y, dy) { Ok(()) } else { Err(Failure::Domain) }
+    }
+
+    fn jacobian(&mut self, t: f64, y: &[f64], jac: &mut [f64]) -> Result<bool, Failure> {
+        let mut dy = vec![0.0; y.len()];
+        if !self.equations.rates(t, y, &mut dy) {
+            return Err(Failure::Domain);
+        }
+        let tangents =
+            self.tangents.get_or_insert_with(|| Box::new(Tangents::new(&self.equations)));
+        self.equations.jacobian(tangents, t, y, jac);
+        Ok(true)
     }
 
     fn n_switches(&self) -> usize {
@@ -233,7 +247,7 @@ impl<'m> Simulation<'m> {
         let integrator = Integrator::new(settings, start.t, &y)
             .map_err(|error| DaeError::Integrator { error })?;
         Ok(Simulation {
-            moving: Moving { equations, switches, tolerance, not_closed: None },
+            moving: Moving { equations, switches, tolerance, tangents: None, not_closed: None },
             integrator,
             like: start.clone(),
             pending: false,

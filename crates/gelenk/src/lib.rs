@@ -34,6 +34,7 @@ pub mod points;
 pub mod precision;
 pub mod recording;
 pub mod report;
+pub mod sensitivity;
 pub mod settings;
 pub mod simulate;
 pub mod singular;

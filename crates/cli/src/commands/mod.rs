@@ -14,9 +14,11 @@ mod models;
 mod points;
 mod run;
 mod schema;
+mod sensitivity;
 mod singularities;
 mod tables;
 mod verify;
+mod workprecision;
 
 use crate::Manner;
 use crate::answer::{Answer, Failure};
@@ -32,6 +34,8 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Converge(args) => converge::run(args, manner),
         Command::Derive(args) => derive::run(args, manner),
         Command::Compare(args) => compare::run(args, manner),
+        Command::Sensitivity(args) => sensitivity::run(args, manner),
+        Command::Workprecision(args) => workprecision::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),
         Command::Singularities(args) => singularities::run(args, manner),
