@@ -7,6 +7,7 @@
 
 mod chain;
 mod controls;
+mod flow;
 mod front;
 pub mod interior;
 mod motion;
@@ -16,6 +17,9 @@ pub mod shape;
 mod terms;
 mod transcription;
 
+pub use flow::{
+    At, Charted, ControlShape, Duration, Flow, FlowSizes, FormulaScratch, Formulas, Mechanism, MechanismScratch, Shooting, Source,
+};
 pub use motion::{Arrival, Curvature, Fault, Linearized, Motion, Sizes};
 pub use controls::ControlKind;
 pub use terms::{Reads, Terms};
