@@ -2,6 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::motion::Fault;
 use crate::shape::Shape;
@@ -55,6 +56,15 @@ pub struct Weights {
     pub right: Vec<f64>,
 }
 
+/// Full states of nodes; see [`Program::places`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Places {
+    /// By phase and node.
+    pub states: Vec<Vec<Vec<f64>>>,
+    /// Covector of the link into each node; empty where numbers are the states themselves.
+    pub covectors: Vec<Vec<Vec<f64>>>,
+}
+
 /// A condition of a program, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowAt {
@@ -95,6 +105,12 @@ pub trait Program: Sync {
 
     /// What a condition is called, with its node.
     fn describe(&self, row: RowAt) -> String;
+
+    /// The full states of all nodes, for checkpoints, with the multipliers of links as their covectors where nodes lie in charts.
+    fn places(&self, x: &[f64], links: &[f64]) -> Option<Places> {
+        let _ = (x, links);
+        None
+    }
 
     /// Moves charts to the point x, which is then changed to its numbers in the new charts, and the multipliers of links with it.
     /// True if anything changed.

@@ -1,5 +1,7 @@
 //! Scaling: the solvers see variables, conditions and the objective in sizes near one.
 
+use serde::{Deserialize, Serialize};
+
 use crate::motion::Fault;
 use crate::program::{
     Program, RowAt, StageDerivatives, StageValues, Weights, all_derivatives,
@@ -7,7 +9,7 @@ use crate::program::{
 use crate::shape::Shape;
 
 /// Sizes of all variables, conditions and of the objective.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scales {
     /// x = size · scaled x.
     pub variables: Vec<f64>,
@@ -55,6 +57,12 @@ impl Scales {
 fn rows(shape: &Shape, stages: &[StageDerivatives], size: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut equal = vec![0.0_f64; shape.n_equal()];
     let mut unequal = vec![0.0_f64; shape.n_unequal()];
+    // A condition may be flat where it is looked at (a rod upright); its value then tells its size.
+    for (k, stage) in stages.iter().enumerate() {
+        for (i, value) in stage.values.unequal.iter().enumerate() {
+            unequal[shape.unequal_at(k) + i] = value.abs();
+        }
+    }
     each(shape, stages, |which, row, variable, value| {
         let slot = if which { &mut equal[row] } else { &mut unequal[row] };
         *slot = slot.max((value * size[variable]).abs());
@@ -217,6 +225,12 @@ impl Program for Scaled<'_> {
 
     fn describe(&self, row: RowAt) -> String {
         self.inner.describe(row)
+    }
+
+    fn places(&self, x: &[f64], links: &[f64]) -> Option<crate::program::Places> {
+        let plain: Vec<f64> = x.iter().zip(&self.scales.variables).map(|(x, s)| x * s).collect();
+        let multipliers: Vec<f64> = links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
+        self.inner.places(&plain, &multipliers)
     }
 
     fn recenter(&mut self, x: &mut [f64], links: &mut [f64]) -> Result<bool, Fault> {

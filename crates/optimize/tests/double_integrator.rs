@@ -108,6 +108,7 @@ fn program(n: usize, effort: f64, cost: &str) -> Transcription<Glider> {
         kind: ControlKind::Constant,
         refine: 1,
         controls: 1,
+        full_states: 2,
         parameters: vec![0],
         smooth: Vec::new(),
         nodes,

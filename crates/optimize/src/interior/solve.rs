@@ -76,14 +76,40 @@ impl InteriorState {
         &self.restoring.as_ref().unwrap_or(&self.core).x.value
     }
 
+    /// The same iterate as the start of a new run: multipliers stay, the barrier is raised a little, the filter is empty.
+    #[must_use]
+    pub fn again(mut self) -> Self {
+        self.restoring = None;
+        self.iterations = 0;
+        self.core.mu = self.core.mu.max(1e-7);
+        self.core.filter.clear();
+        self.core.short_steps = 0;
+        self
+    }
+
     /// Multipliers of equality and inequality rows, scaled.
     pub fn multipliers(&self) -> (&[f64], &[f64]) {
         (&self.core.y, &self.core.v)
     }
+
+    /// The core in use: the elastic one while feasibility is being restored.
+    pub(crate) fn core_mut(&mut self) -> &mut Core {
+        self.restoring.as_mut().unwrap_or(&mut self.core)
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        self.restoring.as_ref().unwrap_or(&self.core)
+    }
+
+    /// Active bounds and inequalities of a scaled program.
+    pub fn active(&self, program: &dyn Program) -> usize {
+        let limits = AllLimits::of(program);
+        self.core.x.active(&limits.x) + self.core.s.active(&limits.s)
+    }
 }
 
 /// One iteration, told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Report<'a> {
     /// Counted from 0.
     pub iteration: usize,
@@ -103,6 +129,8 @@ pub struct Report<'a> {
     pub restoring: bool,
     /// For a checkpoint.
     pub state: &'a InteriorState,
+    /// The program where its charts are now.
+    pub program: &'a dyn Program,
 }
 
 /// Where the solver ended.
@@ -260,6 +288,7 @@ impl Solver<'_> {
                 active: state.core.x.active(&self.limits.x) + state.core.s.active(&self.limits.s),
                 restoring,
                 state,
+                program: &*self.program,
             };
             if watch(&report).is_break() {
                 return self.outcome(state, Status::Stopped);
