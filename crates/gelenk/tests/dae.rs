@@ -94,11 +94,46 @@ scenes! {
     free_body: "free-body";
 }
 
+/// Keeps the last state.
+struct Last(Option<gelenk::model::State>);
+
+impl Observer for Last {
+    fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        self.0 = Some(sample.state.clone());
+        ControlFlow::Continue(())
+    }
+}
+
+/// The walking mechanism on its stiff ground: impulses of order 4 with small steps, where the negative steps of order 8 do not pay. Both engines over its whole fall.
+#[test]
+fn walking_mechanism() {
+    let loaded = load("walking-mechanism");
+    let duration = 0.85;
+    let state = |settings: &RunSettings| {
+        let mut last = Last(None);
+        simulate_loaded(&loaded, settings, &mut last).expect("the run");
+        last.0.expect("a sample")
+    };
+    let impulse = state(&RunSettings {
+        order: 4,
+        step: 1e-4,
+        ..settings(&loaded, "impulse", duration)
+    });
+    let dae = state(&RunSettings { rtol: Some(1e-11), ..settings(&loaded, "dae", duration) });
+    for i in 0..dae.s.len() {
+        assert!((dae.s[i] - impulse.s[i]).norm() < 1e-9, "{}", loaded.model.bodies[i].name);
+        assert!((dae.s_dot[i] - impulse.s_dot[i]).norm() < 1e-7, "{}", loaded.model.bodies[i].name);
+    }
+    assert!((dae.t - duration).abs() < 1e-12);
+}
+
 /// Every other scene is singular, has ropes that are caught (an impact, where orders mean nothing), or is refused by the name of a body.
 #[test]
 fn no_scene_is_forgotten() {
     for scene in SCENES.iter().filter(|scene| !TESTED.contains(&scene.name)) {
-        if SINGULAR.contains(&scene.name) || scene.name == "rope-bridge" {
+        if SINGULAR.contains(&scene.name)
+            || ["rope-bridge", "walking-mechanism"].contains(&scene.name)
+        {
             continue;
         }
         let loaded = load(scene.name);
