@@ -17,6 +17,7 @@ mod schema;
 mod singularities;
 mod tables;
 mod verify;
+mod view;
 
 use crate::Manner;
 use crate::answer::{Answer, Failure};
@@ -26,6 +27,7 @@ use crate::args::Command;
 pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Failure> {
     match command {
         Command::Run(args) => run::run(args, manner),
+        Command::View(args) => view::run(args, manner),
         Command::Check(args) => check::run(args, manner),
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
