@@ -25,6 +25,7 @@ Start here:
   gelenk run my.toml                  run it
   gelenk derive my.toml               its equations of motion
   gelenk compare my.toml              two engines against each other
+  gelenk view my.toml                 see it in the browser, drag bodies, change parameters
 
 A MODEL is a name from the gallery, the path of a .toml file, or - for standard input.
 Lengths are in m, masses in kg, times in s, angles in rad.
@@ -68,6 +69,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Simulate a model: summary, recording, film strip
     Run(Box<RunArgs>),
+    /// See a model move in the browser, live, or look at a recording
+    View(Box<ViewArgs>),
     /// Count degrees of freedom; find redundant conditions and faults
     Check(CheckArgs),
     /// Make start positions and velocities fit the joints
@@ -119,6 +122,7 @@ impl Command {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Command::Run(_) => "run",
+            Command::View(_) => "view",
             Command::Check(_) => "check",
             Command::Assemble(_) => "assemble",
             Command::Models(_) => "models",
@@ -245,6 +249,9 @@ pub(crate) struct RunArgs {
     /// Film strip to draw: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) film: Option<PathBuf>,
+    /// Report to write: one page with motion, plots, events, gaps, settings, certificate; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
     /// Its look
     #[command(flatten)]
     pub(crate) strip: FilmArgs,
@@ -287,6 +294,45 @@ impl FilmArgs {
 pub(crate) enum Layout {
     Overlaid,
     SideBySide,
+}
+
+/// `gelenk view`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk view four-bar                        live: drag bodies, move sliders, switch engines
+  gelenk view my.toml --engine dae
+  gelenk view run.mcap                        a recording
+  gelenk view impulse.mcap dae.mcap           two recordings, the second as a ghost
+  gelenk view four-bar --no-open --port 8080
+
+The address that is printed has a token; without it nobody can see or change anything. The server listens on this machine only, \
+unless --listen says otherwise. Ctrl-C ends it.")]
+pub(crate) struct ViewArgs {
+    /// Which model; or a recording, FILE.mcap
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Recordings to lie over the motion as ghosts
+    #[arg(value_name = "GHOST.mcap", value_hint = ValueHint::FilePath)]
+    pub(crate) ghosts: Vec<PathBuf>,
+    /// Settings
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Port [default: any that is free]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        hide_default_value = true,
+        help_heading = "Server"
+    )]
+    pub(crate) port: u16,
+    /// Address to listen on; others than 127.0.0.1 let other machines in who know the token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = "Server")]
+    pub(crate) listen: std::net::IpAddr,
+    /// Do not open a browser
+    #[arg(long, help_heading = "Server")]
+    pub(crate) no_open: bool,
 }
 
 /// `gelenk check`
@@ -362,6 +408,9 @@ pub(crate) struct ConvergeArgs {
     /// Log-log plot of error against step and against cost
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with errors, orders, plot, motion; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk derive`
@@ -406,6 +455,9 @@ pub(crate) struct DeriveArgs {
     /// Only these: metric, christoffel, forces, constraints, motion, energy, integrals, equilibria, linear [default: all]
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     pub(crate) what: Vec<String>,
+    /// Report to write: one page with the equations typeset, and the motion they give; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// How equations are written.
@@ -462,6 +514,9 @@ pub(crate) struct CompareArgs {
     /// Plot of the differences over time
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with the motions over each other, differences, orders, plot; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk workprecision`
@@ -584,6 +639,9 @@ pub(crate) struct TablesArgs {
     /// Log-log plot of ours and the paper's
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with all tables, bars and the plot; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk points`

@@ -37,7 +37,8 @@ pub(crate) fn load(args: &ModelArgs, start: Start, manner: Manner) -> Result<Loa
     Ok(loaded)
 }
 
-fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
+/// Finds and loads a model by gallery name, path or `-`.
+pub(crate) fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
     if name == "-" {
         let text = read_standard_input(options.limits.file)?;
         options.base_dir = Some(".".into());

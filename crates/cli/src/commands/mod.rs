@@ -18,6 +18,7 @@ mod sensitivity;
 mod singularities;
 mod tables;
 mod verify;
+mod view;
 mod workprecision;
 
 use crate::Manner;
@@ -28,6 +29,7 @@ use crate::args::Command;
 pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Failure> {
     match command {
         Command::Run(args) => run::run(args, manner),
+        Command::View(args) => view::run(args, manner),
         Command::Check(args) => check::run(args, manner),
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
