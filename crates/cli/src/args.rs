@@ -27,7 +27,7 @@ Start here:
   gelenk compare my.toml              two engines against each other
   gelenk view my.toml                 see it in the browser, drag bodies, change parameters
 
-A MODEL is a name from the gallery, the path of a .toml file, or - for standard input.
+A MODEL is a name from the gallery, the path of a .toml, .urdf or .xml (MJCF) file, or - for standard input.
 Lengths are in m, masses in kg, times in s, angles in rad.
 
 Exit codes: 0 done; 1 the answer is no; 2 bad usage, model or limit; 3 the computation failed, what was \
@@ -103,6 +103,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Turn a recording into CSV, Parquet or a film strip
     Export(ExportArgs),
+    /// Turn a URDF or MJCF robot into a model file; tell what was kept, changed and dropped
+    Import(ImportArgs),
     /// Print the JSON Schema of model files, for editors
     Schema,
     /// Print completions for a shell
@@ -139,6 +141,7 @@ impl Command {
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Export(_) => "export",
+            Command::Import(_) => "import",
             Command::Schema => "schema",
             Command::Completions { .. } => "completions",
         }
@@ -148,7 +151,7 @@ impl Command {
 /// Which model, and how it is read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// Name from the gallery, path of a .toml file, or - for standard input
+    /// Name from the gallery, path of a .toml, .urdf or .xml (MJCF) file, or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: String,
     /// Give a parameter of the model another value, in the parameter's unit; may be an expression [repeatable]
@@ -780,4 +783,52 @@ pub(crate) struct ExportArgs {
     /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
     pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// `gelenk import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk import robot.urdf > robot.toml
+  gelenk import robot.urdf --base free --output robot.toml
+  gelenk import scene.xml --keyframe home --output scene.toml --copy-meshes
+  gelenk run scene.xml                            every command takes such a file as it is
+
+The model goes to standard output, the report to standard error. Mesh paths count from the folder of --output, or from this folder. \
+Meshes and included files are read only from below the folder of the file or of its package.")]
+pub(crate) struct ImportArgs {
+    /// URDF or MJCF file
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Write the model to this file instead of standard output
+    #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// URDF: whether the base is fixed to the world or free
+    #[arg(long, value_name = "HOW", default_value = "fixed", hide_possible_values = true)]
+    pub(crate) base: BaseArg,
+    /// MJCF: start from this keyframe instead of the pose that is drawn
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keyframe: Option<String>,
+    /// Folder below which meshes and included files may lie [default: the file's, or its package's]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+    /// Copy the meshes next to the output
+    #[arg(long, requires = "output")]
+    pub(crate) copy_meshes: bool,
+    /// Leave contact out: nothing touches
+    #[arg(long)]
+    pub(crate) no_contact: bool,
+    /// Leave actuators out
+    #[arg(long)]
+    pub(crate) no_actuators: bool,
+    /// Lift a limit: file (bytes), nesting, files, bodies, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
+    pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// Whether a robot's base may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaseArg {
+    Fixed,
+    Free,
 }

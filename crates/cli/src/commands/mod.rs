@@ -9,6 +9,7 @@ mod converge;
 mod derive;
 mod drift;
 mod export;
+mod import;
 mod lagr;
 mod models;
 mod points;
@@ -46,6 +47,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),
+        Command::Import(args) => import::run(args, manner),
         Command::Schema => schema::run(),
         Command::Completions { shell } => Ok(completions::run(*shell)),
     }

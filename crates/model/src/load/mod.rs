@@ -31,7 +31,7 @@ mod start;
 mod state;
 mod strength;
 
-pub use files::FileSet;
+pub use files::{FileFault, FileSet, Folder, Opened, read_regular};
 pub use joints::OPEN_JOINT;
 pub use run::{ENGINES, SOLVERS};
 
@@ -40,7 +40,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use context::Context;
-use files::{Folder, read_regular};
 use parse::parse_file;
 use sources::Sources;
 
