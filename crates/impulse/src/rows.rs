@@ -100,7 +100,7 @@ pub struct Rows {
     pub(crate) overlap_allowed: f64,
     /// The asked step, s; written with the contacts.
     pub(crate) whole_step: f64,
-    /// Energy that went through the normals of contacts in the running step, either way, J.
+    /// Energy that went through the normals of contacts, or into bodies and out of them by drives and dampers, in the running step, J.
     pub(crate) exchanged: f64,
     /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
     pub(crate) loose: f64,

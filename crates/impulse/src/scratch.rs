@@ -263,7 +263,12 @@ impl Bodies {
     pub fn read_state(&mut self, state: &State) -> bool {
         state.write_twists(&mut self.twists);
         self.forget_flights();
-        if self.known_t == Some(state.t) && self.known_s == state.s && self.known_rot == state.rot {
+        if self.known_t == Some(state.t)
+            && same(&self.known_s, &state.s, |a, b| a.x == b.x && a.y == b.y && a.z == b.z)
+            && same(&self.known_rot, &state.rot, |a, b| {
+                a.i == b.i && a.j == b.j && a.k == b.k && a.w == b.w
+            })
+        {
             return false;
         }
         self.known_t = Some(state.t);
@@ -304,12 +309,12 @@ impl Bodies {
 
     /// Below this a gap is rounding of positions, m.
     pub(crate) fn position_floor(&self) -> f64 {
-        8.0 * f64::EPSILON * self.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max)
+        8.0 * f64::EPSILON * self.poses.iter().fold(1.0, |most, pose| larger(most, &pose.s))
     }
 
     /// Below this a velocity error is rounding of velocities, m/s.
     pub(crate) fn velocity_floor(&self) -> f64 {
-        32.0 * f64::EPSILON * self.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max)
+        32.0 * f64::EPSILON * self.twists.iter().fold(1.0, |most, v| larger(most, &v.s_dot))
     }
 
     /// What the turn of body `i` depends on.
@@ -400,6 +405,12 @@ impl Loads {
     }
 }
 
+/// Whether two lists are the same, number by number.
+#[inline(always)]
+pub(crate) fn same<T>(a: &[T], b: &[T], equal: impl Fn(&T, &T) -> bool) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+}
+
 /// R diag(d) Rᵀ.
 #[inline(always)]
 fn turned(rot: &Mat3, d: &Vec3) -> Mat3 {
@@ -421,9 +432,11 @@ pub(crate) fn velocity_floor(s_dot: &[Vec3]) -> f64 {
 
 /// The largest component, and at least 1.
 fn largest(vectors: &[Vec3]) -> f64 {
-    let mut largest = 1.0_f64;
-    for v in vectors {
-        largest = largest.max(v.x.abs()).max(v.y.abs()).max(v.z.abs());
-    }
-    largest
+    vectors.iter().fold(1.0, larger)
+}
+
+/// The largest component and `most`.
+#[inline(always)]
+pub(crate) fn larger(most: f64, v: &Vec3) -> f64 {
+    most.max(v.x.abs()).max(v.y.abs()).max(v.z.abs())
 }

@@ -12,7 +12,7 @@ use crate::flight;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
-use crate::scratch::{Bodies, Scratch, position_floor, velocity_floor};
+use crate::scratch::{Bodies, Scratch, larger, position_floor, velocity_floor};
 use crate::solver::settle_kick;
 
 /// What a step took and did.
@@ -440,8 +440,8 @@ fn end_kick(
 
 /// Below this a change of these velocities is rounding.
 pub(crate) fn velocity_floor_of(twists: &[Twist]) -> f64 {
-    let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
-    64.0 * f64::EPSILON * speeds.fold(1.0, f64::max)
+    let speed = twists.iter().fold(1.0, |most, v| larger(larger(most, &v.s_dot), &v.omega));
+    64.0 * f64::EPSILON * speed
 }
 
 /// The velocities in one row of numbers. (6 n_bodies)
@@ -455,7 +455,13 @@ fn flatten(twists: &[Twist], flat: &mut [f64]) {
 pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
     let (mut largest, mut body) = (0.0, 0);
     for (i, (now, before)) in twists.iter().zip(previous).enumerate() {
-        let change = (now.s_dot - before.s_dot).amax().max((now.omega - before.omega).amax());
+        let (slide, turn) = (now.s_dot - before.s_dot, now.omega - before.omega);
+        let sum = slide + turn;
+        let change = if (sum.x + sum.y + sum.z).is_nan() {
+            f64::NAN
+        } else {
+            larger(larger(0.0, &slide), &turn)
+        };
         if change > largest || change.is_nan() {
             (largest, body) = (change, i);
         }
@@ -468,7 +474,7 @@ pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usiz
 /// A rope that becomes taut takes energy, as any impact without rebound; so does friction. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
 fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
     let Scratch { bodies, rows, loads, joint_impulses, saved, .. } = scratch;
-    book(bodies, loads, 0.5 * h, report);
+    rows.exchanged += book(bodies, loads, 0.5 * h, report);
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
         report.impact_loss += rows.contact_loss(bodies, end);
