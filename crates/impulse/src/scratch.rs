@@ -10,6 +10,8 @@ use nalgebra::Quaternion;
 use crate::balls::Balls;
 use crate::drives::Drives;
 use crate::flight::{self, Spinner, Top};
+use crate::hinges::{Hinges, matrices};
+use crate::lanes::{F, LANES, Q, V};
 use crate::method::Method;
 use crate::rows::Rows;
 use crate::solver::{Anderson, Factor, Primal, Sharing, Tree, eliminate, neighbours};
@@ -64,12 +66,16 @@ impl Scratch {
     /// Memory for steps of `model`.
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
-        let (bodies, rows) = (Bodies::new(model), Rows::new(model));
+        let (bodies, mut rows) = (Bodies::new(model), Rows::new(model));
         let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies.fixed)));
         let touching = Touching::new(model).map(Box::new);
         let tree = (touching.is_some() || loads.velocity_dependent)
             .then(|| Tree::new(&rows, &bodies, &loads.drives))
             .flatten();
+        if tree.is_some() {
+            let Rows { blocks, jac, response, .. } = &mut rows;
+            rows.hinges = Hinges::new(model, blocks, &bodies, jac, response).map(Box::new);
+        }
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
             bodies,
@@ -197,6 +203,39 @@ pub struct Bodies {
     turn_ready: Vec<bool>,
     /// Whether `ahead.rot` belongs to `twists`.
     pose_ready: Vec<bool>,
+    /// Bodies that move and turn in closed form, four at a time; the others that move. Constant.
+    fours: Vec<Four>,
+    singles: Vec<usize>,
+}
+
+/// Four symmetric tops; the last is repeated where there are fewer.
+#[derive(Clone, Debug)]
+struct Four {
+    bodies: [usize; LANES],
+    axis: [usize; LANES],
+    slip: F,
+}
+
+impl Four {
+    fn all(model: &Model) -> (Vec<Four>, Vec<usize>) {
+        let (mut tops, mut singles) = (Vec::new(), Vec::new());
+        for (i, body) in model.bodies.iter().enumerate().filter(|(_, body)| !body.fixed) {
+            match Top::new(&body.inertia) {
+                Top::Spherical => tops.push((i, 0, 0.0)),
+                Top::Symmetric { axis, slip } => tops.push((i, axis, slip)),
+                Top::Asymmetric => singles.push(i),
+            }
+        }
+        let four = |own: &[(usize, usize, f64)]| {
+            let lane = |k: usize| own[k.min(own.len() - 1)];
+            Four {
+                bodies: std::array::from_fn(|k| lane(k).0),
+                axis: std::array::from_fn(|k| lane(k).1),
+                slip: F::new(std::array::from_fn(|k| lane(k).2)),
+            }
+        };
+        (tops.chunks(LANES).map(four).collect(), singles)
+    }
 }
 
 /// Twice the distance of joints from the centres of their bodies, at the start.
@@ -231,7 +270,10 @@ impl Bodies {
     fn new(model: &Model) -> Self {
         let n = model.n_bodies();
         let bodies = &model.bodies;
+        let (fours, singles) = Four::all(model);
         Bodies {
+            fours,
+            singles,
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
             total_mass: bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum(),
@@ -338,6 +380,52 @@ impl Bodies {
         self.ahead[i].s = self.poses[i].s + (twist.s_dot + self.gravity[i] * (0.5 * h)) * h;
         self.turn_ready[i] = true;
         self.pose_ready[i] = false;
+    }
+
+    /// The same with the axes of all bodies, four at a time.
+    pub(crate) fn look_ahead_poses(&mut self, flight: Flight, h: f64) {
+        if !matches!(flight, Flight::Exact) {
+            for i in 0..self.fixed.len() {
+                self.look_ahead_pose(i, flight, h);
+            }
+            return;
+        }
+        let (step, half) = (F::splat(h), F::splat(0.5 * h));
+        for four in &self.fours {
+            let own = four.bodies;
+            let poses = own.map(|i| &self.poses[i]);
+            let twists = own.map(|i| &self.twists[i]);
+            let omega = V::gather(|k| &twists[k].omega);
+            let rot = matrices(own, |i| &self.poses[i].rot);
+            let e: [[f64; 3]; LANES] = std::array::from_fn(|k| poses[k].rot.data.0[four.axis[k]]);
+            let entry = |row: usize| F::new([e[0][row], e[1][row], e[2][row], e[3][row]]);
+            let e = V { x: entry(0), y: entry(1), z: entry(2) };
+            let c = four.slip * omega.dot(e);
+            let turn = Q::exp((omega - e * c) * step) * Q::exp(e * (c * step));
+            let m = turn.matrix();
+            let ahead = [(m * rot.x).each(), (m * rot.y).each(), (m * rot.z).each()];
+            let fall =
+                V::gather(|k| &twists[k].s_dot) + V::gather(|k| &self.gravity[own[k]]) * half;
+            let s = (V::gather(|k| &poses[k].s) + fall * step).each();
+            let turn = turn.each();
+            for (k, i) in own.into_iter().enumerate() {
+                self.turn[i] = turn[k];
+                self.ahead[i].s = s[k];
+                for (column, of) in self.ahead[i].rot.data.0.iter_mut().zip(&ahead) {
+                    *column = [of[k].x, of[k].y, of[k].z];
+                }
+                self.turn_ready[i] = true;
+                self.pose_ready[i] = true;
+            }
+        }
+        for k in 0..self.singles.len() {
+            self.look_ahead_pose(self.singles[k], flight, h);
+        }
+    }
+
+    /// The turn of body `i` over the flight that was looked at, if its velocity is still the same.
+    pub(crate) fn known_turn(&self, i: usize) -> Option<&Quaternion<f64>> {
+        self.turn_ready[i].then_some(&self.turn[i])
     }
 
     /// The same with the axes.

@@ -166,12 +166,7 @@ impl Tree {
     /// The rates J v + C_t there are.
     fn take_rates_now(&mut self, rows: &Rows, bodies: &Bodies) {
         self.e.resize(rows.error.len(), 0.0);
-        for (i, block) in rows.blocks.iter().enumerate() {
-            if !rows.inactive[i] {
-                let own = block.first_row..block.first_row + block.n_rows;
-                rows.error_rate(i, &bodies.twists, &mut self.e[own]);
-            }
-        }
+        rows.rates(&bodies.twists, &mut self.e);
         self.pulls.fill(0.0);
     }
 
@@ -191,7 +186,11 @@ impl Tree {
             coordinates: look.coordinates,
         };
         self.e.resize(rows.error.len(), 0.0);
-        for (i, block) in rows.blocks.iter().enumerate() {
+        let first = rows.first_apart();
+        if let (Some(hinges), 1..) = (&rows.hinges, first) {
+            hinges.rates_ahead(&self.twists, &bodies.twists_before, half, &mut self.e);
+        }
+        for (i, block) in rows.blocks.iter().enumerate().skip(first) {
             let e = &mut self.e[block.first_row..block.first_row + block.n_rows];
             if rows.inactive[i] {
                 e.fill(0.0);
@@ -295,13 +294,7 @@ impl Tree {
             delta[row] = p - now[row];
             now[row] = p;
         }
-        for i in 0..rows.blocks.len() {
-            if !rows.inactive[i] {
-                let own =
-                    rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
-                rows.apply(i, &delta[own], bodies);
-            }
-        }
+        rows.apply_to_all(&delta, bodies);
         rows.solution = delta;
         true
     }
@@ -490,12 +483,10 @@ fn give_up_guess(rows: &mut Rows, bodies: &mut Bodies) {
 }
 
 /// v = v⁻ + h/2 M⁻¹ f + M⁻¹ Jᵀ p with the loads and impulses there are.
-fn kick_with(rows: &Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
+fn kick_with(rows: &mut Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
     bodies.twists.copy_from_slice(&bodies.twists_before);
     kick(bodies, loads, 0.5 * h);
-    for (i, block) in rows.blocks.iter().enumerate() {
-        if !rows.inactive[i] {
-            rows.apply(i, &rows.velocity_impulse[block.first_row..][..block.n_rows], bodies);
-        }
-    }
+    let impulse = std::mem::take(&mut rows.velocity_impulse);
+    rows.apply_to_all(&impulse, bodies);
+    rows.velocity_impulse = impulse;
 }
