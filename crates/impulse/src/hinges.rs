@@ -33,10 +33,10 @@ pub(crate) struct Hinges {
     given: Vec<Wrench>,
 }
 
-/// Four hinges. Lanes that are left over repeat the first one, and are not written.
+/// Four hinges. Lanes without one repeat another, and are not written.
 #[derive(Clone, Debug)]
 struct Group {
-    n: usize,
+    used: [bool; LANES],
     /// Block, first row, start of the Jacobian, joint, and allowed error if it is not the run's.
     block: [usize; LANES],
     row: [usize; LANES],
@@ -76,9 +76,11 @@ fn velocities(group: &Group, twists: &[Twist]) -> [(V, V); 2] {
 }
 
 impl Hinges {
-    /// The hinges of a model, if all its rows are those of hinges. Writes what is constant of their Jacobians and responses.
+    /// The hinges of a model, if all its rows are those of hinges; `lanes` has the block of each lane, four a group. Writes what is
+    /// constant of their Jacobians and responses.
     pub(crate) fn new(
         model: &Model,
+        lanes: &[Option<usize>],
         blocks: &[Block],
         bodies: &Bodies,
         jac: &mut [f64],
@@ -91,9 +93,10 @@ impl Hinges {
             let JointKind::Hinge(_) = joint.kind else { return None };
             all.push((i, id.index(), joint.kind.frames(), joint.bodies.map(BodyId::index)));
         }
-        let mut groups = Vec::with_capacity(all.len().div_ceil(LANES));
-        for own in all.chunks(LANES) {
-            let lane = |k: usize| own.get(k).unwrap_or(&own[0]);
+        let mut groups = Vec::with_capacity(lanes.len().div_ceil(LANES));
+        for own in lanes.chunks_exact(LANES) {
+            let any = own.iter().flatten().next().copied().unwrap_or(0);
+            let lane = |k: usize| &all[own[k].unwrap_or(any)];
             let column = |m: &Mat3, c: usize| -> Vec3 { m.column(c).into() };
             let vectors = |value: &dyn Fn(usize) -> Vec3| {
                 let each: [Vec3; LANES] = std::array::from_fn(value);
@@ -102,7 +105,7 @@ impl Hinges {
             let number =
                 |value: &dyn Fn(usize) -> usize| -> [usize; LANES] { std::array::from_fn(value) };
             groups.push(Group {
-                n: own.len(),
+                used: std::array::from_fn(|k| own[k].is_some()),
                 block: number(&|k| lane(k).0),
                 row: number(&|k| blocks[lane(k).0].first_row),
                 jac: number(&|k| blocks[lane(k).0].jac),
@@ -136,9 +139,34 @@ impl Hinges {
         })
     }
 
+    /// Groups with a hinge.
+    #[inline(always)]
+    fn used(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter().filter(|group| group.any())
+    }
+
+    /// Of each lane of group `g`: 1 where `own` is body b of the hinge, −1 where it is a, 0 without one.
+    pub(crate) fn side_of(&self, g: usize, own: [usize; LANES]) -> F {
+        let Group { used, bodies, .. } = &self.groups[g];
+        F::new(std::array::from_fn(|k| match used[k] {
+            true if bodies[1][k] == own[k] => 1.0,
+            true => -1.0,
+            false => 0.0,
+        }))
+    }
+
+    /// Axis, k, and the levers on the body of that side and on the other, all 0 without a hinge.
+    pub(crate) fn seen_from(&self, g: usize, side: F) -> (V, [V; 2], V, V) {
+        let Group { r, axis, k, .. } = &self.groups[g];
+        let (b, a) = (side.max(F::ZERO), (-side).max(F::ZERO));
+        let there = a + b;
+        let levers = (r[1] * b + r[0] * a, r[0] * b + r[1] * a);
+        (*axis * there, [k[0] * there, k[1] * there], levers.0, levers.1)
+    }
+
     /// J and M⁻¹ Jᵀ at the poses of `bodies`.
     pub(crate) fn prepare(&mut self, bodies: &Bodies, jac: &mut [f64], response: &mut [f64]) {
-        for group in &mut self.groups {
+        for group in self.groups.iter_mut().filter(|group| group.any()) {
             let [rot_a, rot_b] = group.bodies.map(|own| matrices(own, |i| &bodies.poses[i].rot));
             group.r = [rot_a * group.r_body[0], rot_b * group.r_body[1]];
             group.axis = rot_a * group.n_body;
@@ -152,7 +180,7 @@ impl Hinges {
                 let tilt = [inertia[side] * group.k[0], inertia[side] * group.k[1]];
                 [m.x.each(), m.y.each(), m.z.each(), tilt[0].each(), tilt[1].each()]
             });
-            for lane in 0..group.n {
+            for lane in group.lanes() {
                 let at = group.jac[lane];
                 let jac = &mut jac[at..at + NUMBERS];
                 let (a, b) = (r_a[lane], r_b[lane]);
@@ -183,7 +211,7 @@ impl Hinges {
         poses: &[Pose],
         mut take: impl FnMut(usize, usize, Option<f64>, &[f64; ROWS]),
     ) {
-        for group in &self.groups {
+        for group in self.used() {
             let [a, b] = group
                 .bodies
                 .map(|own| (V::gather(|k| &poses[own[k]].s), matrices(own, |i| &poses[i].rot)));
@@ -197,7 +225,7 @@ impl Hinges {
     /// J v at the prepared poses.
     #[inline(always)]
     pub(crate) fn rates(&self, twists: &[Twist], e: &mut [f64]) {
-        for group in &self.groups {
+        for group in self.used() {
             let rates = group.rates(twists);
             group.write(rates, &mut |_, row, _, own| e[row..row + ROWS].copy_from_slice(own));
         }
@@ -205,7 +233,7 @@ impl Hinges {
 
     /// J v − `half` γ(w), v and w velocities at the prepared poses.
     pub(crate) fn rates_ahead(&self, v: &[Twist], w: &[Twist], half: f64, e: &mut [f64]) {
-        for group in &self.groups {
+        for group in self.used() {
             let mut rates = group.rates(v);
             let [(_, a), (_, b)] = velocities(group, w);
             let half = F::splat(half);
@@ -231,12 +259,12 @@ impl Hinges {
         for &i in &self.members {
             self.given[i] = Wrench::zero();
         }
-        for group in &self.groups {
+        for group in self.groups.iter().filter(|group| group.any()) {
             let (force, tilt) = group.impulses(p);
             let torques =
                 [(tilt - group.r[0].cross(force)).each(), (group.r[1].cross(force) - tilt).each()];
             let forces = force.each();
-            for lane in 0..group.n {
+            for lane in group.lanes() {
                 let [a, b] = [group.bodies[0][lane], group.bodies[1][lane]];
                 let given = &mut self.given[a];
                 given.force -= forces[lane];
@@ -256,10 +284,10 @@ impl Hinges {
 
     /// Adds what each joint gives body b: the force, and the torque about its point there.
     pub(crate) fn add_to_joints(&self, p: &[f64], joints: &mut [Wrench]) {
-        for group in &self.groups {
+        for group in self.used() {
             let (force, tilt) = group.impulses(p);
             let (forces, tilts) = (force.each(), tilt.each());
-            for lane in 0..group.n {
+            for lane in group.lanes() {
                 let sum = &mut joints[group.joint[lane]];
                 sum.force += forces[lane];
                 sum.torque -= tilts[lane];
@@ -269,6 +297,16 @@ impl Hinges {
 }
 
 impl Group {
+    fn any(&self) -> bool {
+        self.used != [false; LANES]
+    }
+
+    #[inline(always)]
+    fn lanes(&self) -> impl Iterator<Item = usize> {
+        let used = self.used;
+        (0..LANES).filter(move |&k| used[k])
+    }
+
     #[inline(always)]
     fn rates(&self, twists: &[Twist]) -> [F; ROWS] {
         let [a, b] = velocities(self, twists);
@@ -292,7 +330,7 @@ impl Group {
         take: &mut impl FnMut(usize, usize, Option<f64>, &[f64; ROWS]),
     ) {
         let values = values.map(F::to_array);
-        for lane in 0..self.n {
+        for lane in self.lanes() {
             let own = values.map(|value| value[lane]);
             take(self.block[lane], self.row[lane], self.tolerance[lane], &own);
         }

@@ -72,9 +72,14 @@ impl Scratch {
         let tree = (touching.is_some() || loads.velocity_dependent)
             .then(|| Tree::new(&rows, &bodies, &loads.drives))
             .flatten();
-        if tree.is_some() {
+        let mut tree = tree;
+        if let Some(tree) = &mut tree {
+            let lanes = tree.lanes(&rows);
             let Rows { blocks, jac, response, .. } = &mut rows;
-            rows.hinges = Hinges::new(model, blocks, &bodies, jac, response).map(Box::new);
+            rows.hinges = Hinges::new(model, &lanes, blocks, &bodies, jac, response).map(Box::new);
+            if let Some(hinges) = &rows.hinges {
+                tree.use_hinges(hinges, &bodies);
+            }
         }
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
