@@ -6,7 +6,7 @@ use gelenk_model::rows::RowKind;
 use gelenk_ode::{Direction as Crossing, Failure, System};
 use nalgebra::DMatrix;
 
-use super::Derivatives;
+use super::{Derivatives, EPSILON};
 use crate::equations::{Equations, Mode, instant};
 use crate::switch::{Switches, Watched};
 use crate::tangent::{Direction, Tangents};
@@ -24,8 +24,6 @@ pub(super) enum Column<'m> {
 /// The main trajectory; beside it the columns themselves (exact), or a neighbour on each side for each (internal differences).
 pub(super) struct Bundle<'m> {
     pub(super) kind: Derivatives,
-    /// How far neighbours go.
-    pub(super) epsilon: f64,
     pub(super) equations: Equations<'m>,
     pub(super) switches: Switches,
     pub(super) tolerance: f64,
@@ -94,7 +92,7 @@ impl<'m> Bundle<'m> {
             }
             // A parameter's neighbours are as far as its two values.
             if !matches!(self.columns[k], Column::Parameter(..)) {
-                self.scale[k] = found.column(k).amax().max(1e-3) / self.epsilon;
+                self.scale[k] = found.column(k).amax().max(1e-3) / EPSILON;
             }
             for i in 0..n {
                 let step = found[(i, k)] / self.scale[k];
@@ -194,12 +192,19 @@ impl System for Bundle<'_> {
         if self.kind == Derivatives::Exact {
             return fine(self.columns_rates(t, y, dy));
         }
+        let corners = self.equations.model.signals.n_kinks() > 0;
+        let guide = corners.then(|| self.equations.signal_inputs(t));
         for k in 0..self.columns.len() {
             let step = 1.0 / self.scale[k];
             for side in 0..2 {
                 let at = (1 + 2 * k + side) * n;
                 let (y, dy) = (&y[at..at + n], &mut dy[at..at + n]);
-                fine(self.beside(k, side, step, |equations, _| equations.rates(t, y, dy)))?;
+                fine(self.beside(k, side, step, |equations, _| {
+                    equations.guide.clone_from(&guide);
+                    let fine = equations.rates(t, y, dy);
+                    equations.guide = None;
+                    fine
+                }))?;
             }
         }
         Ok(())
@@ -216,7 +221,7 @@ impl System for Bundle<'_> {
 
     fn direction(&self, switch: usize) -> Crossing {
         match self.switches.watched[switch] {
-            Watched::Kink(_) => Crossing::Both,
+            Watched::Kink(_) | Watched::Clamp(_) => Crossing::Both,
             Watched::Bound(_) | Watched::Break(..) => Crossing::Falling,
         }
     }

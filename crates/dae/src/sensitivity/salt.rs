@@ -53,8 +53,9 @@ pub(super) fn salt(
     system.equations.rates(t, &after, &mut f_after);
     all[..n].copy_from_slice(&after);
     let new_mode = system.equations.mode.clone();
-    let only_corners =
-        fired.iter().all(|e| matches!(system.switches.watched[e.switch], Watched::Kink(_)));
+    let only_corners = fired
+        .iter()
+        .all(|e| matches!(system.switches.watched[e.switch], Watched::Kink(_) | Watched::Clamp(_)));
     let mut result = DMatrix::zeros(n, n_columns);
     for k in 0..n_columns {
         let w: DVector<f64> = columns.column(k).into_owned();
@@ -172,6 +173,7 @@ impl Equations<'_> {
         self.rates_along(tangents, t, y, &[direction], &mut [&mut dy]);
         let i = match watched {
             Watched::Kink(k) => return Some(tangents.kink_slope(self, k)),
+            Watched::Clamp(i) => return Some(tangents.clamp_slope(self, i)),
             Watched::Break(..) => return None,
             Watched::Bound(i) => i,
         };
