@@ -60,7 +60,8 @@ pub struct Equations<'m> {
     at_step: (f64, Vec<f64>, Vec<f64>),
     /// Joint coordinates about here.
     pub(crate) coordinates: Vec<f64>,
-    /// What signals read on the trajectory whose neighbour this is: choices are made as there.
+    /// What signals read where choices (`if`, `min`, ...) are made, if not where they are evaluated: so that a law is smooth up to its corner and
+    /// from it on.
     pub(crate) guide: Option<Vec<f64>>,
     /// Work and dissipation are integrated as well.
     pub(crate) books: bool,

@@ -238,6 +238,7 @@ pub fn sensitivities<'m>(
     equations.read(t0, &y);
     let mut system = Bundle { kind, equations, switches, tolerance, columns, scale, n, tangents };
     system.follow();
+    system.choose(t0, &y);
     let start_columns = system.read(&all);
     let failed = |error| DaeError::Integrator { error };
     let mut integrator = Integrator::new(settings, t0, &all).map_err(failed)?;

@@ -244,7 +244,10 @@ impl Equations<'_> {
         }
         let at = Instant { t: *t, poses, twists, coordinates: &self.coordinates };
         if !model.forces.is_empty() {
-            model.signals.evaluate(model, &at, work, signals);
+            match &self.guide {
+                Some(guide) => model.signals.evaluate_dual_beside(model, &at, guide, work, signals),
+                None => model.signals.evaluate(model, &at, work, signals),
+            }
         }
         let context = ForceContext { model, at, signals };
         for force in model.forces.iter().filter(|f| f.kind.is_active(&self.active)) {

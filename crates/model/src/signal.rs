@@ -1,6 +1,6 @@
 //! Signals: expressions over time and state, evaluated together once an instant.
 
-use gelenk_expr::Tape;
+use gelenk_expr::{Dual, Tape};
 use nalgebra::Vector3;
 
 use crate::body::BodyId;
@@ -124,6 +124,27 @@ impl Signals {
         let mut inputs = Vec::with_capacity(self.inputs.len());
         self.read(model, at, work, &mut inputs);
         tape.eval_beside(guide, &inputs, &mut vec![0.0; 2 * tape.n_registers()], values);
+    }
+
+    /// The same with derivatives. (n)
+    pub fn evaluate_dual_beside(
+        &self,
+        model: &Model,
+        at: &Instant<'_, Dual>,
+        guide: &[f64],
+        work: &mut Work<Dual>,
+        values: &mut [Dual],
+    ) {
+        let Some(tape) = &self.tape else { return };
+        for (slot, input) in work.inputs.iter_mut().zip(&self.inputs) {
+            *slot = match *input {
+                StateRef::Input(i) => work.held[i],
+                ref other => other.value(model, at),
+            };
+        }
+        let n = tape.n_registers();
+        let (inputs, registers) = (&work.inputs[..self.inputs.len()], &mut work.registers[..n]);
+        tape.eval_dual_beside(guide, inputs, &mut vec![0.0; n], registers, values);
     }
 
     /// Evaluates the switching functions of the signals. (`n_kinks`)

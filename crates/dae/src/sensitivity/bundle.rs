@@ -11,6 +11,9 @@ use crate::equations::{Equations, Mode, instant};
 use crate::switch::{Switches, Watched};
 use crate::tangent::{Direction, Tangents};
 
+/// A moment, s: long beside rounding, short beside any motion.
+const MOMENT: f64 = 1e-8;
+
 /// What a column is the derivative by.
 pub(super) enum Column<'m> {
     /// A direction of the start.
@@ -64,6 +67,27 @@ impl<'m> Bundle<'m> {
             if let Column::Parameter(pair, _) = column {
                 for other in pair.iter_mut() {
                     other.follow(&self.equations);
+                }
+            }
+        }
+    }
+
+    /// Until the next event all make the choices (`if`, `min`, ...) of a moment after t: at a corner itself rounding would choose.
+    pub(super) fn choose(&mut self, t: f64, y: &[f64]) {
+        if self.equations.model.signals.n_kinks() == 0 {
+            return;
+        }
+        self.equations.guide = None;
+        let mut rates = vec![0.0; y.len()];
+        self.equations.rates(t, y, &mut rates);
+        let after: Vec<f64> = y.iter().zip(&rates).map(|(y, rate)| y + MOMENT * rate).collect();
+        self.equations.read(t + MOMENT, &after);
+        self.equations.guide = Some(self.equations.signal_inputs(t + MOMENT));
+        self.equations.read(t, y);
+        for column in &mut self.columns {
+            if let Column::Parameter(pair, _) = column {
+                for other in pair.iter_mut() {
+                    other.guide.clone_from(&self.equations.guide);
                 }
             }
         }
@@ -192,19 +216,12 @@ impl System for Bundle<'_> {
         if self.kind == Derivatives::Exact {
             return fine(self.columns_rates(t, y, dy));
         }
-        let corners = self.equations.model.signals.n_kinks() > 0;
-        let guide = corners.then(|| self.equations.signal_inputs(t));
         for k in 0..self.columns.len() {
             let step = 1.0 / self.scale[k];
             for side in 0..2 {
                 let at = (1 + 2 * k + side) * n;
                 let (y, dy) = (&y[at..at + n], &mut dy[at..at + n]);
-                fine(self.beside(k, side, step, |equations, _| {
-                    equations.guide.clone_from(&guide);
-                    let fine = equations.rates(t, y, dy);
-                    equations.guide = None;
-                    fine
-                }))?;
+                fine(self.beside(k, side, step, |equations, _| equations.rates(t, y, dy)))?;
             }
         }
         Ok(())

@@ -47,8 +47,10 @@ pub(super) fn salt(
     let (old_equations, old_switches) = (system.equations.clone(), system.switches.clone());
     let mut after = before.clone();
     let told = |error| SensitivityError::Run(explain(model, t, error));
+    system.equations.guide = None;
     system.equations.read(t, &before);
     system.equations.switch(&mut system.switches, t, &mut after, fired).map_err(told)?;
+    system.choose(t, &after);
     let mut f_after = vec![0.0; n];
     system.equations.rates(t, &after, &mut f_after);
     all[..n].copy_from_slice(&after);
