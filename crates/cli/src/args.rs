@@ -25,8 +25,9 @@ Start here:
   gelenk run my.toml                  run it
   gelenk derive my.toml               its equations of motion
   gelenk compare my.toml              two engines against each other
+  gelenk view my.toml                 see it in the browser, drag bodies, change parameters
 
-A MODEL is a name from the gallery, the path of a .toml file, or - for standard input.
+A MODEL is a name from the gallery, the path of a .toml, .urdf or .xml (MJCF) file, or - for standard input.
 Lengths are in m, masses in kg, times in s, angles in rad.
 
 Exit codes: 0 done; 1 the answer is no; 2 bad usage, model or limit; 3 the computation failed, what was \
@@ -68,6 +69,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Simulate a model: summary, recording, film strip
     Run(Box<RunArgs>),
+    /// See a model move in the browser, live, or look at a recording
+    View(Box<ViewArgs>),
     /// Count degrees of freedom; find redundant conditions and faults
     Check(CheckArgs),
     /// Make start positions and velocities fit the joints
@@ -100,6 +103,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Turn a recording into CSV, Parquet or a film strip
     Export(ExportArgs),
+    /// Turn a URDF or MJCF robot into a model file; tell what was kept, changed and dropped
+    Import(ImportArgs),
     /// Print the JSON Schema of model files, for editors
     Schema,
     /// Print completions for a shell
@@ -119,6 +124,7 @@ impl Command {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Command::Run(_) => "run",
+            Command::View(_) => "view",
             Command::Check(_) => "check",
             Command::Assemble(_) => "assemble",
             Command::Models(_) => "models",
@@ -135,6 +141,7 @@ impl Command {
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Export(_) => "export",
+            Command::Import(_) => "import",
             Command::Schema => "schema",
             Command::Completions { .. } => "completions",
         }
@@ -144,7 +151,7 @@ impl Command {
 /// Which model, and how it is read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// Name from the gallery, path of a .toml file, or - for standard input
+    /// Name from the gallery, path of a .toml, .urdf or .xml (MJCF) file, or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: String,
     /// Give a parameter of the model another value, in the parameter's unit; may be an expression [repeatable]
@@ -245,6 +252,9 @@ pub(crate) struct RunArgs {
     /// Film strip to draw: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) film: Option<PathBuf>,
+    /// Report to write: one page with motion, plots, events, gaps, settings, certificate; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
     /// Its look
     #[command(flatten)]
     pub(crate) strip: FilmArgs,
@@ -287,6 +297,45 @@ impl FilmArgs {
 pub(crate) enum Layout {
     Overlaid,
     SideBySide,
+}
+
+/// `gelenk view`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk view four-bar                        live: drag bodies, move sliders, switch engines
+  gelenk view my.toml --engine dae
+  gelenk view run.mcap                        a recording
+  gelenk view impulse.mcap dae.mcap           two recordings, the second as a ghost
+  gelenk view four-bar --no-open --port 8080
+
+The address that is printed has a token; without it nobody can see or change anything. The server listens on this machine only, \
+unless --listen says otherwise. Ctrl-C ends it.")]
+pub(crate) struct ViewArgs {
+    /// Which model; or a recording, FILE.mcap
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Recordings to lie over the motion as ghosts
+    #[arg(value_name = "GHOST.mcap", value_hint = ValueHint::FilePath)]
+    pub(crate) ghosts: Vec<PathBuf>,
+    /// Settings
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Port [default: any that is free]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        hide_default_value = true,
+        help_heading = "Server"
+    )]
+    pub(crate) port: u16,
+    /// Address to listen on; others than 127.0.0.1 let other machines in who know the token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = "Server")]
+    pub(crate) listen: std::net::IpAddr,
+    /// Do not open a browser
+    #[arg(long, help_heading = "Server")]
+    pub(crate) no_open: bool,
 }
 
 /// `gelenk check`
@@ -362,6 +411,9 @@ pub(crate) struct ConvergeArgs {
     /// Log-log plot of error against step and against cost
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with errors, orders, plot, motion; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk derive`
@@ -406,6 +458,9 @@ pub(crate) struct DeriveArgs {
     /// Only these: metric, christoffel, forces, constraints, motion, energy, integrals, equilibria, linear [default: all]
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     pub(crate) what: Vec<String>,
+    /// Report to write: one page with the equations typeset, and the motion they give; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// How equations are written.
@@ -462,6 +517,9 @@ pub(crate) struct CompareArgs {
     /// Plot of the differences over time
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with the motions over each other, differences, orders, plot; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk workprecision`
@@ -584,6 +642,9 @@ pub(crate) struct TablesArgs {
     /// Log-log plot of ours and the paper's
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with all tables, bars and the plot; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk points`
@@ -722,4 +783,52 @@ pub(crate) struct ExportArgs {
     /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
     pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// `gelenk import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk import robot.urdf > robot.toml
+  gelenk import robot.urdf --base free --output robot.toml
+  gelenk import scene.xml --keyframe home --output scene.toml --copy-meshes
+  gelenk run scene.xml                            every command takes such a file as it is
+
+The model goes to standard output, the report to standard error. Mesh paths count from the folder of --output, or from this folder. \
+Meshes and included files are read only from below the folder of the file or of its package.")]
+pub(crate) struct ImportArgs {
+    /// URDF or MJCF file
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Write the model to this file instead of standard output
+    #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// URDF: whether the base is fixed to the world or free
+    #[arg(long, value_name = "HOW", default_value = "fixed", hide_possible_values = true)]
+    pub(crate) base: BaseArg,
+    /// MJCF: start from this keyframe instead of the pose that is drawn
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keyframe: Option<String>,
+    /// Folder below which meshes and included files may lie [default: the file's, or its package's]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+    /// Copy the meshes next to the output
+    #[arg(long, requires = "output")]
+    pub(crate) copy_meshes: bool,
+    /// Leave contact out: nothing touches
+    #[arg(long)]
+    pub(crate) no_contact: bool,
+    /// Leave actuators out
+    #[arg(long)]
+    pub(crate) no_actuators: bool,
+    /// Lift a limit: file (bytes), nesting, files, bodies, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
+    pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// Whether a robot's base may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaseArg {
+    Fixed,
+    Free,
 }

@@ -8,8 +8,10 @@ use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
 use gelenk_model::{Model, Pose, Reaction, State, Twist, Wrench};
 
+use crate::crossing::Crossing;
 use crate::layout::{self, Layout};
 use crate::rows::{Rows, Solver};
+use crate::watch::Pivots;
 
 /// What a block of rows does now.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +47,7 @@ pub struct Equations<'m> {
     pub(crate) active: Vec<bool>,
     /// Where friction holds. (friction rows)
     pub(crate) held: Vec<f64>,
-    fixed: Vec<bool>,
+    pub(crate) fixed: Vec<bool>,
     inertia_inv: Vec<Mat3>,
     pub(crate) signals: Vec<f64>,
     pub(crate) work: Work,
@@ -69,6 +71,10 @@ pub struct Equations<'m> {
     pub evaluations: u64,
     /// Projections to the conditions.
     pub projections: u64,
+    /// How near K was to a loss of rank.
+    pub(crate) pivots: Pivots,
+    /// A loop that crosses a singular position in the blown-up formulation.
+    pub(crate) crossing: Option<Box<Crossing>>,
 }
 
 impl<'m> Equations<'m> {
@@ -116,6 +122,8 @@ impl<'m> Equations<'m> {
             books,
             evaluations: 0,
             projections: 0,
+            pivots: Pivots::default(),
+            crossing: None,
         };
         for (i, block) in model.rows.iter().enumerate() {
             if !block.is_active(&equations.active) || block.is_bound() || block.one_sided(model) {
@@ -204,8 +212,14 @@ impl<'m> Equations<'m> {
         self.evaluations += 1;
         self.find_loads(t);
         self.prepare(t);
+        self.pivots.see(&self.solver.factor);
         self.find_gamma(t);
-        self.solve();
+        self.free_accelerations();
+        if self.crossing.is_some() {
+            self.solve_crossing();
+        } else {
+            self.solve();
+        }
     }
 
     /// Signals at the state read last.
@@ -249,14 +263,19 @@ impl<'m> Equations<'m> {
 
     /// J, M⁻¹ Jᵀ and the factor of K.
     pub(crate) fn prepare(&mut self, t: f64) {
-        let Equations { model, poses, twists, coordinates, rows, solver, work, .. } = self;
+        self.prepare_rows(t);
+        self.solver.refresh(&self.rows);
+    }
+
+    /// J and M⁻¹ Jᵀ.
+    pub(crate) fn prepare_rows(&mut self, t: f64) {
+        let Equations { model, poses, twists, coordinates, rows, work, .. } = self;
         for place in &self.layout.places {
             let i = place.body;
             self.inertia_inv[i] = model.bodies[i].inertia_inv_world(&poses[i].rot);
         }
         let at = instant(t, poses, twists, coordinates);
         rows.prepare(model, &at, &self.inertia_inv, work);
-        solver.refresh(rows);
     }
 
     fn find_gamma(&mut self, t: f64) {
@@ -272,7 +291,8 @@ impl<'m> Equations<'m> {
         }
     }
 
-    fn solve(&mut self) {
+    /// Accelerations by loads and gyroscopic torques, without joints.
+    pub(crate) fn free_accelerations(&mut self) {
         // Those of fixed bodies too: a value that was none must not stay.
         self.accelerations.fill(Twist::zero());
         for place in &self.layout.places {
@@ -289,6 +309,9 @@ impl<'m> Equations<'m> {
                 acceleration.omega = rot * body.inertia_inv.component_mul(&spin);
             }
         }
+    }
+
+    fn solve(&mut self) {
         self.lambda.fill(0.0);
         let Equations { rows, solver, gamma, accelerations, lambda, .. } = self;
         solver.solve(rows, gamma, accelerations, lambda, 2);
@@ -423,8 +446,13 @@ impl<'m> Equations<'m> {
     /// Forces of joints on their second bodies from λ, shared where rows are redundant; [`Equations::accelerate`] must have been called.
     pub fn reactions(&mut self) -> Vec<Reaction> {
         let model = self.model;
+        if self.crossing.is_some() {
+            self.crossing_lambda();
+        }
         let mut lambda = self.lambda.clone();
-        self.solver.share(&self.rows, &self.fixed, &mut lambda);
+        if self.crossing.is_none() {
+            self.solver.share(&self.rows, &self.fixed, &mut lambda);
+        }
         let zero = Vec3::zeros();
         let none = |(i, _)| Reaction { joint: JointId(i), force: zero, torque: zero };
         let mut reactions: Vec<Reaction> = (0u32..).zip(&model.joints).map(none).collect();

@@ -20,7 +20,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod approach;
+mod blow;
 pub mod constraints;
+mod crossing;
 pub mod descriptor;
 pub mod equations;
 pub mod layout;
@@ -33,6 +36,7 @@ pub mod sensitivity;
 mod simulation;
 mod switch;
 pub mod tangent;
+mod watch;
 
 pub use equations::{Equations, Mode};
 pub use gelenk_ode::{Method, Stop};

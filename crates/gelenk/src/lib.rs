@@ -28,6 +28,7 @@ pub mod drift;
 pub mod export;
 pub mod film;
 pub mod hash;
+pub mod import;
 pub mod lagrange;
 pub mod plot;
 pub mod points;

@@ -13,7 +13,7 @@ use crate::args::CompareArgs;
 use crate::show::{BAD, BOLD, DIM, GOOD, styled, width};
 use crate::source::{self, Start};
 use crate::text::{Align, Table, grouped, sig, wrap};
-use crate::{files, interrupt};
+use crate::{files, interrupt, reports};
 
 /// Longer comparisons of chaotic models measure chaos; this is the default end, s.
 const USUAL_DURATION: f64 = 1.0;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let options = options(args, model)?;
-    if let Some(path) = &args.plot {
+    for path in args.plot.iter().chain(&args.report) {
         files::check_place(path, &args.model.model)?;
     }
     interrupt::be_graceful();
@@ -48,7 +48,12 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
     let exit = if comparison.agree { Exit::Done } else { Exit::Negative };
-    Ok(Answer::done(Value::Object(json), text).exit(exit))
+    let mut answer = Answer::done(Value::Object(json), text).exit(exit);
+    if let Some(path) = &args.report {
+        let report = reports::of_comparison(&loaded, &options, &comparison);
+        reports::write(&mut answer, path, &report)?;
+    }
+    Ok(answer)
 }
 
 fn options(args: &CompareArgs, model: &Model) -> Result<CompareOptions, Failure> {

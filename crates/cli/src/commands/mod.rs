@@ -9,6 +9,7 @@ mod converge;
 mod derive;
 mod drift;
 mod export;
+mod import;
 mod lagr;
 mod models;
 mod points;
@@ -18,6 +19,7 @@ mod sensitivity;
 mod singularities;
 mod tables;
 mod verify;
+mod view;
 mod workprecision;
 
 use crate::Manner;
@@ -28,6 +30,7 @@ use crate::args::Command;
 pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Failure> {
     match command {
         Command::Run(args) => run::run(args, manner),
+        Command::View(args) => view::run(args, manner),
         Command::Check(args) => check::run(args, manner),
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
@@ -44,6 +47,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),
+        Command::Import(args) => import::run(args, manner),
         Command::Schema => schema::run(),
         Command::Completions { shell } => Ok(completions::run(*shell)),
     }

@@ -3,6 +3,7 @@
 mod applied;
 mod damper;
 mod drag;
+mod hand;
 mod joint_damper;
 mod joint_spring;
 mod motor;
@@ -13,6 +14,7 @@ mod spring;
 pub use applied::{AppliedForce, Axes};
 pub use damper::Damper;
 pub use drag::Drag;
+pub use hand::Hand;
 pub use joint_damper::JointDamper;
 pub use joint_spring::JointSpring;
 pub use motor::Motor;
@@ -101,6 +103,8 @@ pub enum ForceKind {
     Drag(Drag),
     /// Torque on a massless rod.
     RodTorque(RodTorque),
+    /// A hand that pulls at a body while the model runs.
+    Hand(Hand),
 }
 
 impl ForceKind {
@@ -117,6 +121,7 @@ impl ForceKind {
             ForceKind::Applied(law) => law,
             ForceKind::Drag(law) => law,
             ForceKind::RodTorque(law) => law,
+            ForceKind::Hand(law) => law,
         }
     }
 
@@ -165,7 +170,8 @@ impl ForceKind {
             | ForceKind::Damper(_)
             | ForceKind::Applied(_)
             | ForceKind::Drag(_)
-            | ForceKind::RodTorque(_) => None,
+            | ForceKind::RodTorque(_)
+            | ForceKind::Hand(_) => None,
         }
     }
 
@@ -209,6 +215,7 @@ impl ForceKind {
             ForceKind::Applied(_) => "applied force",
             ForceKind::Drag(_) => "drag",
             ForceKind::RodTorque(_) => "rod torque",
+            ForceKind::Hand(_) => "hand",
         }
     }
 }
