@@ -138,6 +138,7 @@ impl ForceKind {
             ForceKind::Applied(law) => law,
             ForceKind::Drag(law) => law,
             ForceKind::RodTorque(law) => law,
+            ForceKind::Hand(law) => law,
         }
     }
 
@@ -199,6 +200,7 @@ impl ForceKind {
             ForceKind::Applied(law) => law.force.into_iter().chain(law.torque).collect(),
             ForceKind::Drag(law) => vec![law.linear, law.angular],
             ForceKind::RodTorque(law) => law.torque.to_vec(),
+            ForceKind::Hand(_) => Vec::new(),
         };
         values.contains(&Value::Signal(signal))
     }
