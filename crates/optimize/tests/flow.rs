@@ -88,7 +88,8 @@ fn check_motion(motion: &dyn Motion, stage: usize, z: &[f64], step: f64, bounds:
     let arrival = motion.advance(stage, z).expect("it runs");
     let values = motion.linearize(stage, z, None).expect("it runs").values;
     let n = values.len() - 1;
-    assert!((values.rows(0, n) - &arrival.state).amax() < 1e-12 && (values[n] - arrival.cost).abs() < 1e-12);
+    let apart = (values.rows(0, n) - &arrival.state).amax().max((values[n] - arrival.cost).abs());
+    assert!(apart < 1e-12 * values.amax().max(1.0), "{apart:e}");
     // Quantities are linear for plain states; then both curvatures are zero.
     let weights = vec![1.0; motion.quantities().len()];
     if look(z, Some(&weights)).2.expect("asked for").amax() > 0.0 {
@@ -261,7 +262,7 @@ fn derivatives_on_the_manifold_are_those_of_the_map() {
             (z[n - 2], z[n - 1]) = (30.0, 0.5);
             check_motion(&motion, interval, &z, 1e-4, (1e-8, 1e-8));
         }
-        // The motion does not depend on its charts.
+        // The motion does not depend on its charts, but for how an end that is off the constraints by the error of the steps is brought back.
         let mut nodes = vec![DVector::from_vec(point(12, 0.2)); 3];
         let mut z = point(motion.sizes(0).total(), 0.2);
         let n = z.len();
@@ -273,7 +274,7 @@ fn derivatives_on_the_manifold_are_those_of_the_map() {
         z[..12].fill(0.0);
         let end = motion.advance(0, &z).expect("it runs").state;
         let after = motion.state(1, end.as_slice()).expect("near");
-        assert!(end.amax() < 1e-12, "{end}");
-        assert!(before.iter().zip(&after).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert!(end.amax() < 1e-7, "{end}");
+        assert!(before.iter().zip(&after).all(|(a, b)| (a - b).abs() < 1e-7));
     }
 }

@@ -131,6 +131,7 @@ impl<'a, F: Flow> Runner<'a, F> {
         for &end in leg.steps {
             let part = end - tau;
             self.step(leg, &x, tau, part, last)?;
+            self.measure_costs(leg, tau, part)?;
             for s in 0..3 {
                 cost += leg.duration * part * A[2][s] * self.costs[s];
             }
@@ -151,6 +152,21 @@ impl<'a, F: Flow> Runner<'a, F> {
         for (u, (a, b)) in self.u.iter_mut().zip(leg.u0.iter().zip(leg.u1)) {
             *u = a + tau * (b - a);
         }
+    }
+
+    /// ℓ at the stages as they are now: the last correction moved them.
+    fn measure_costs(&mut self, leg: &Leg<'_>, tau: f64, part: f64) -> Result<(), Stuck> {
+        let (n, m) = (self.sizes.states, self.sizes.rates());
+        for s in 0..3 {
+            let at = tau + C[s] * part;
+            self.control(leg, at);
+            let t = leg.t0 + at * leg.duration;
+            let at = At { x: &self.x[s * n..(s + 1) * n], u: &self.u, p: leg.p, t };
+            let stuck = |reason: String| Stuck { time: tau * leg.duration, reason };
+            self.flow.rates(&mut self.scratch[s], &at, &mut self.value).map_err(stuck)?;
+            self.costs[s] = self.value[m];
+        }
+        Ok(())
     }
 
     /// States of the stages from their rates.
@@ -223,7 +239,6 @@ impl<'a, F: Flow> Runner<'a, F> {
                 let t = leg.t0 + at * leg.duration;
                 let at = At { x: &self.x[s * n..(s + 1) * n], u: &self.u, p: leg.p, t };
                 self.flow.rates(&mut self.scratch[s], &at, &mut self.value).map_err(stuck)?;
-                self.costs[s] = self.value[m];
                 for i in 0..m {
                     self.delta[s * m + i] = self.value[i] - self.rates[s * m + i];
                 }
