@@ -80,7 +80,7 @@ pub(crate) fn read_standard_input(most: u64) -> Result<String, Failure> {
 }
 
 /// All faults of a model: drawn for people, listed for programs.
-fn bad_model(faults: &Diagnostics) -> Failure {
+pub(crate) fn bad_model(faults: &Diagnostics) -> Failure {
     let n = faults.n_errors();
     let first = faults.list.iter().find(|fault| fault.severity == gelenk::model::Severity::Error);
     let first = first.map_or_else(String::new, ToString::to_string);

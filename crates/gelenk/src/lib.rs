@@ -29,6 +29,7 @@ pub mod export;
 pub mod film;
 pub mod hash;
 pub mod lagrange;
+pub mod optimize;
 pub mod plot;
 pub mod points;
 pub mod precision;

@@ -11,6 +11,7 @@ mod drift;
 mod export;
 mod lagr;
 mod models;
+mod optimize;
 mod points;
 mod run;
 mod schema;
@@ -31,6 +32,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
         Command::Derive(args) => derive::run(args, manner),
+        Command::Optimize(args) => optimize::run(args, manner),
         Command::Compare(args) => compare::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),

@@ -716,6 +716,15 @@ fn read_terms(
         let role = Role::Condition { name: condition.name.text.clone(), lower, upper };
         terms.push(Term { expr, role, at: Where { phase, nodes } });
     }
+    for (name, state) in &spec.states.0 {
+        if let Some(end) = &state.end
+            && let Some(value) = scope.number(end)
+        {
+            let expr = scope.pool.symbol(&name.text);
+            let role = Role::Condition { name: format!("end of {}", name.text), lower: value, upper: value };
+            terms.push(Term { expr, role, at: Where { phase: None, nodes: Nodes::End } });
+        }
+    }
     for (name, value) in &spec.periodic.0 {
         if !names.contains(&name.text) {
             scope.fault("unknown-name", name.span, format!("nothing here is called `{}`", name.text), None);
@@ -883,12 +892,11 @@ impl Instance {
                 let at = program.state_at(i, node);
                 let states = program.phases[i].motion.sizes(node).states;
                 for j in 0..states {
-                    let (first, last) = (i == 0 && node == 0, i + 1 == n_phases && node == n);
+                    let first = i == 0 && node == 0;
                     let (mut l, mut u) = (f64::NEG_INFINITY, f64::INFINITY);
                     if plain {
                         (l, u) = facts[j].limits;
-                        let fixed = if first { facts[j].start } else if last { facts[j].end } else { None };
-                        if let Some(value) = fixed {
+                        if first && let Some(value) = facts[j].start {
                             (l, u) = (value, value);
                         }
                     } else if first && fixed_start {
