@@ -21,7 +21,7 @@ fn main() {
         let mut z = vec![0.05; 22];
         z.extend((0..10).map(|i| 300.0 * f64::from(i).sin()));
         let weights = [1.0; 23];
-        let count = 200;
+        let count: u32 = std::env::args().nth(1).map_or(200, |a| a.parse().expect("a number"));
         let time = |f: &dyn Fn()| {
             let clock = Instant::now();
             (0..count).for_each(|_| f());

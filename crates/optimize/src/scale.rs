@@ -57,6 +57,12 @@ impl Scales {
 fn rows(shape: &Shape, stages: &[StageDerivatives], size: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut equal = vec![0.0_f64; shape.n_equal()];
     let mut unequal = vec![0.0_f64; shape.n_unequal()];
+    // A condition may be flat where it is looked at (a rod upright); its value then tells its size.
+    for (k, stage) in stages.iter().enumerate() {
+        for (i, value) in stage.values.unequal.iter().enumerate() {
+            unequal[shape.unequal_at(k) + i] = value.abs();
+        }
+    }
     each(shape, stages, |which, row, variable, value| {
         let slot = if which { &mut equal[row] } else { &mut unequal[row] };
         *slot = slot.max((value * size[variable]).abs());

@@ -7,6 +7,9 @@ use super::source::Source;
 use super::sparse::{SparseTape, add_quadratic};
 use super::{At, Flow, FlowSizes};
 
+/// Coordinates beyond this, m, are taken as a motion that has gone wrong.
+const FARTHEST: f64 = 1e7;
+
 /// A mechanism in natural coordinates: x = (p, v), and a is that of
 /// ```text
 /// [ M  Gᵀ ] [ a ]   [ F(p, v, u, t) ]
@@ -29,6 +32,8 @@ pub struct Mechanism {
     value: Tape,
     /// G of p.
     pub(crate) gradient: SparseTape,
+    /// The lower triangle of G M⁻¹ Gᵀ as products: place, two entries of G, coordinate.
+    products: Vec<[usize; 4]>,
     /// Derivatives of F − Gᵀλ, γ − G a, ℓ by (x, u, p, t); inputs (x, u, p, t, a, λ).
     jacobian: SparseTape,
     /// Of â·(F − Gᵀλ) + λ̂·(γ − G a) + w ℓ by (x, u, p, t, a, λ); inputs these and (â, λ̂, w).
@@ -68,6 +73,14 @@ impl Mechanism {
             .flat_map(|(i, row)| row.iter().enumerate().map(move |(j, e)| (i, j, *e)))
             .collect();
         let gradient = SparseTape::compile(&pool, gradient_entries, &p).map_err(wrong)?;
+        let mut products = Vec::new();
+        for (a, &(row, column)) in gradient.entries.iter().enumerate() {
+            for (b, &(other, same)) in gradient.entries.iter().enumerate() {
+                if same == column && other >= row {
+                    products.push([other * m + row, a, b, column]);
+                }
+            }
+        }
         let mut symbols = |name: &str, k: usize| -> Vec<Expr> {
             (0..k).map(|i| pool.symbol(&format!("{name}.{i}.of"))).collect()
         };
@@ -114,6 +127,7 @@ impl Mechanism {
             mass,
             value,
             gradient,
+            products,
             jacobian,
             hessian,
             used,
@@ -133,6 +147,10 @@ impl Mechanism {
     /// Accelerations, multipliers and ℓ; G and the factor of G M⁻¹ Gᵀ are left in `s`.
     fn accelerate(&self, s: &mut MechanismScratch, at: &At<'_>) -> Result<(), String> {
         let (n, m) = (self.n, self.m);
+        // A motion that runs away has no meaning, and its numbers would not end.
+        if !at.x[..n].iter().all(|p| p.abs() < FARTHEST) {
+            return Err("a point runs away".into());
+        }
         let mut i = 0;
         for part in [at.x, at.u, at.p, &[at.t]] {
             s.inputs[i..i + part.len()].copy_from_slice(part);
@@ -147,18 +165,14 @@ impl Mechanism {
         self.gradient.tape.eval(at.x, &mut s.registers, &mut s.g);
         let k = s.factor.matrix();
         k.fill(0.0);
-        s.scaled.fill(0.0);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
-            s.scaled[row * n + column] = g * self.mass_inv[column];
             s.lambda[row] += g * self.mass_inv[column] * s.acceleration[column];
         }
-        for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
-            for other in row..m {
-                k[other * m + row] += g * s.scaled[other * n + column];
-            }
+        for &[at, a, b, column] in &self.products {
+            k[at] += s.g[a] * s.g[b] * self.mass_inv[column];
         }
         s.factor.factor().map_err(|i| format!("constraint `{}` depends on others here", self.constraint_names[i]))?;
-        s.factor.solve(&mut s.lambda, 1);
+        s.factor.solve_one(&mut s.lambda);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             s.acceleration[column] -= g * s.lambda[row];
         }
@@ -178,8 +192,6 @@ pub struct MechanismScratch {
     cost: f64,
     /// Entries of G.
     g: Vec<f64>,
-    /// G M⁻¹. (m, n)
-    scaled: Vec<f64>,
     /// G M⁻¹ Gᵀ.
     factor: Cholesky,
     /// ∂λ/∂(x, u, p, t). (m, arguments)
@@ -208,7 +220,6 @@ impl Flow for Mechanism {
             lambda: vec![0.0; m],
             cost: 0.0,
             g: vec![0.0; self.gradient.entries.len()],
-            scaled: vec![0.0; m * n],
             factor: Cholesky::new(m),
             multiplier_jac: vec![0.0; m * arguments],
             rest: vec![0.0; n * arguments],
@@ -271,7 +282,7 @@ impl Flow for Mechanism {
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             lambda_hat[row] += g * self.mass_inv[column] * weights[column];
         }
-        s.factor.solve(lambda_hat, 1);
+        s.factor.solve_one(lambda_hat);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             a_hat[column] -= g * lambda_hat[row];
         }
