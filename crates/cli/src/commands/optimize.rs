@@ -116,6 +116,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     if let Some(failure) = failure {
         return Ok(answer.failed(failure));
     }
+    if best.status == Status::Infeasible {
+        // The question was answered, with no.
+        let _ = writeln!(answer.text, "\n{}: {}", styled(WARN, "infeasible"), best.message);
+        return Ok(answer.exit(Exit::Negative));
+    }
     if let Some(failure) = ended(best, checkpoint.as_deref(), name) {
         answer = answer.failed(failure);
     }
@@ -126,9 +131,7 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
 fn ended(best: &Found, checkpoint: Option<&Path>, name: &str) -> Option<Failure> {
     let again = checkpoint.map(|_| format!("gelenk optimize {name} --resume goes on"));
     let failure = match best.status {
-        Status::Optimal => return None,
-        Status::Infeasible => Failure::new(Exit::Negative, best.message.clone())
-            .help("loosen the condition named, or give another guess"),
+        Status::Optimal | Status::Infeasible => return None,
         Status::Stopped => {
             let failure = Failure::new(Exit::Stopped, format!("by Ctrl-C after {} iterations", best.iterations));
             match again {

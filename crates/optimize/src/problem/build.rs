@@ -927,6 +927,11 @@ impl Instance {
                     let (mut l, mut u) = (f64::NEG_INFINITY, f64::INFINITY);
                     if plain {
                         (l, u) = facts[j].limits;
+                        // A value that is demanded anyway needs no bounds; beside an equality they would leave no inside.
+                        let last = i + 1 == n_phases && node == n;
+                        if last && facts[j].end.is_some_and(|end| (l..=u).contains(&end)) {
+                            (l, u) = (f64::NEG_INFINITY, f64::INFINITY);
+                        }
                         if first && let Some(value) = facts[j].start {
                             (l, u) = (value, value);
                         }

@@ -350,11 +350,13 @@ impl Job<'_> {
                 state = Some(inner);
             }
             let origin = Origin { begin: &begin, begin_x: &begin_x, inherited: inherited.as_ref() };
+            let sqp_options =
+                SqpOptions { tolerance: self.instance.tolerance, max_iterations: self.instance.max_iterations };
             let mut end = match state.take() {
-                None if self.instance.sqp => self.sqp(&x, None, &sizes, &origin, watch)?,
+                None if self.instance.sqp => self.sqp(&x, None, &sizes, &origin, &sqp_options, watch)?,
                 Some(SolverState::Sqp(at, equal, unequal)) => {
                     let at = unscaled(&at, &sizes);
-                    self.sqp(&at, Some((equal, unequal)), &sizes, &origin, watch)?
+                    self.sqp(&at, Some((equal, unequal)), &sizes, &origin, &sqp_options, watch)?
                 }
                 None => self.interior(&x, None, &sizes, &origin, watch)?,
                 Some(SolverState::Interior(inner)) => self.interior(&x, Some(*inner), &sizes, &origin, watch)?,
@@ -367,11 +369,15 @@ impl Job<'_> {
             {
                 let (equal, unequal) = inner.multipliers();
                 let known = (equal.to_vec(), unequal.to_vec());
-                let polished = self.sqp(&x, Some(known), &sizes, &origin, watch)?;
+                let options = SqpOptions { tolerance: 1e-3 * self.instance.tolerance, max_iterations: 10 };
+                let polished = self.sqp(&x, Some(known), &sizes, &origin, &options, watch)?;
                 self.iterations += polished.iterations;
-                if polished.status == Status::Optimal {
+                let holds = polished.violated.iter().all(|(_, v)| v.abs() <= self.instance.tolerance);
+                if polished.status == Status::Stopped {
+                    end.status = Status::Stopped;
+                } else if polished.kkt <= end.kkt && holds {
                     let state = end.state;
-                    end = JobEnd { state, ..polished };
+                    end = JobEnd { state, status: Status::Optimal, ..polished };
                     x = unscaled(&end.x, &sizes);
                 }
             }
@@ -487,10 +493,9 @@ impl Job<'_> {
         known: Option<(Vec<f64>, Vec<f64>)>,
         scales: &Scales,
         origin: &Origin<'_>,
+        options: &SqpOptions,
         watch: &mut Watcher<'_>,
     ) -> Result<JobEnd, Fault> {
-        let options =
-            SqpOptions { tolerance: self.instance.tolerance, max_iterations: self.instance.max_iterations };
         let start: Vec<f64> = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
         let teller = self.teller(scales, origin);
         let mut scaled = Scaled::new(&mut self.instance.program, scales);
@@ -515,7 +520,7 @@ impl Job<'_> {
             })
         };
         let known = known.as_ref().map(|(equal, unequal)| (&equal[..], &unequal[..]));
-        let outcome = sqp::solve(&mut scaled, &start, known, &options, &mut tell)?;
+        let outcome = sqp::solve(&mut scaled, &start, known, options, &mut tell)?;
         Ok(JobEnd {
             violated: violations(&scaled, &outcome.x, options.tolerance)?,
             status: outcome.status,
