@@ -29,7 +29,8 @@ impl Scales {
     /// follow from the derivatives: rows and columns are balanced in turns, so that units do not matter.
     pub fn at(program: &dyn Program, x: &[f64], nominal: &[Option<f64>]) -> Result<Scales, Fault> {
         let shape = program.shape();
-        let stages = all_derivatives(program, x, 1.0, None)?;
+        let none = (vec![0.0; shape.n_equal()], vec![0.0; shape.n_unequal()]);
+        let stages = all_derivatives(program, x, 1.0, Some((&none.0, &none.1)))?;
         let mut size: Vec<f64> = nominal.iter().map(|n| n.unwrap_or(1.0)).collect();
         let (mut equal, mut unequal) = rows(shape, &stages, &size);
         if nominal.iter().any(Option::is_none) {
@@ -45,7 +46,20 @@ impl Scales {
             }
         }
         let gradient = crate::program::gradient(shape, &stages);
-        let steep = gradient.iter().zip(&size).fold(0.0_f64, |m, (g, s)| m.max((g * s).abs()));
+        let mut steep = gradient.iter().zip(&size).fold(0.0_f64, |m, (g, s)| m.max((g * s).abs()));
+        // A guess at rest may have no slope: then the curvature tells how large the objective becomes.
+        for (k, stage) in stages.iter().enumerate() {
+            let n = shape.stages[k].variables;
+            for (j, h) in stage
+                .hessian
+                .iter()
+                .flat_map(|h| h.diagonal().iter().copied().collect::<Vec<_>>())
+                .enumerate()
+            {
+                let at = if j < n { shape.variable_at(k) + j } else { shape.global_at() + j - n };
+                steep = steep.max((h * size[at] * size[at]).abs());
+            }
+        }
         let objective =
             if steep > 0.0 { (STEEPEST / steep).clamp(OBJECTIVE.0, OBJECTIVE.1) } else { 1.0 };
         Ok(Scales { variables: size, equal, unequal, objective })

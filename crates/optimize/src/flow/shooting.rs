@@ -142,6 +142,9 @@ impl<F: Charted> Shooting<F> {
                 let placed = charts[node].place(mechanism, xi);
                 placed.map(|(y, _)| y).map_err(|reason| Fault::Chart { node, reason })
             }
+            (Nodes::Plain, Some(_)) => {
+                Err(Fault::Chart { node, reason: "it has no chart yet".into() })
+            }
             _ => Ok(xi.to_vec()),
         }
     }
@@ -155,9 +158,23 @@ impl<F: Charted> Shooting<F> {
     }
 
     fn n_numbers(&self) -> usize {
-        match (&self.nodes, self.flow.mechanism()) {
-            (Nodes::Charts(charts), Some(mechanism)) => charts[0].numbers(mechanism),
-            _ => self.flow.sizes().states,
+        self.flow
+            .mechanism()
+            .map_or(self.flow.sizes().states, |mechanism| 2 * (mechanism.n - mechanism.m))
+    }
+
+    /// Where an interval ends, as a state of the flow on its constraints: for simulating from node to node, however far that is.
+    pub fn arrive(&self, interval: usize, z: &[f64]) -> Result<Vec<f64>, Fault> {
+        let (xi, u, p) = self.split(interval, z);
+        let x0 = self.state(interval, xi)?;
+        let leg = self.leg(interval, &x0, u, p);
+        let (x, _) =
+            Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
+        match self.flow.mechanism() {
+            Some(mechanism) => {
+                project(mechanism, &x).map_err(|reason| Fault::Chart { node: interval + 1, reason })
+            }
+            None => Ok(x),
         }
     }
 
@@ -288,6 +305,9 @@ impl<F: Charted> Motion for Shooting<F> {
         let (xi, u, p) = self.split(interval, z);
         let charts = match (&self.nodes, self.flow.mechanism()) {
             (Nodes::Charts(charts), Some(mechanism)) => Some((charts, mechanism)),
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node: interval, reason: "it has no chart yet".into() });
+            }
             _ => None,
         };
         let placed = match charts {
@@ -366,6 +386,9 @@ impl<F: Charted> Motion for Shooting<F> {
                     );
                 }
                 values.extend(placed.y);
+            }
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node, reason: "it has no chart yet".into() });
             }
             _ => {
                 values.extend(xi);

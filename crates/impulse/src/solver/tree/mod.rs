@@ -173,9 +173,8 @@ impl Tree {
         let Tree { pattern, factor, limbs, soft, first_soft, .. } = self;
         let own = |i: usize| &soft[first_soft[i]..first_soft[i + 1]];
         let good = match (limbs, &rows.hinges) {
-            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |i| {
-                own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))
-            }),
+            (Some(limbs), Some(hinges)) => limbs
+                .make(hinges, bodies, |i| own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))),
             _ => factor.make(pattern, rows, bodies, own),
         };
         self.made = good.then_some(Made::Soft);
@@ -369,9 +368,7 @@ pub(crate) fn settle_positions(
 ) -> Option<u64> {
     let floor = scratch.bodies.position_floor();
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.take_touches(&scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
@@ -407,9 +404,7 @@ pub(crate) fn settle_positions(
 pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Option<u64> {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.take_touches(&scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(true, &scratch.bodies);
@@ -466,8 +461,7 @@ pub(crate) fn settle_kick(
                 }
             }
             if (round == 0 || tree.dampers_changed(&loads.drives, h))
-                && !(tree.make_soft(rows, bodies, &loads.drives, h)
-                    && tree.take_touches(rows))
+                && !(tree.make_soft(rows, bodies, &loads.drives, h) && tree.take_touches(rows))
             {
                 break;
             }
