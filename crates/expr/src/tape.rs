@@ -1,6 +1,7 @@
 //! Compiled expressions: a flat list of instructions over a small register file.
 
 mod build;
+mod dual;
 mod registers;
 mod series;
 

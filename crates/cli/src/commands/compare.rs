@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use gelenk::compare::{CompareError, CompareOptions, Comparison, Difference, compare, plot_svg};
 use gelenk::model::Model;
-use gelenk::precision::{Method, Trial, precision};
 use serde_json::{Map, Value, json};
 
 use crate::Manner;
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let options = options(args, model)?;
-    for path in args.plot.iter().chain(&args.precision).chain(&args.report) {
+    for path in args.plot.iter().chain(&args.report) {
         files::check_place(path, &args.model.model)?;
     }
     interrupt::be_graceful();
@@ -46,16 +45,6 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     if let Some(path) = &args.plot {
         files::write(path, plot_svg(model, &comparison).as_bytes())?;
         json.insert("plot".to_owned(), path.display().to_string().into());
-        let _ = writeln!(text, "\nplot: {}", path.display());
-    }
-    if let Some(path) = &args.precision {
-        let methods = precision(model, options.duration, &mut || {
-            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        let methods = methods.map_err(|error| failure(&error))?;
-        files::write(path, gelenk::precision::plot_svg(model, &methods).as_bytes())?;
-        json.insert("precision".to_owned(), precision_json(&methods));
-        text.push_str(&precision_text(&methods));
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
     let exit = if comparison.agree { Exit::Done } else { Exit::Negative };
@@ -157,34 +146,6 @@ fn to_json(model: &Model, options: &CompareOptions, comparison: &Comparison) -> 
         Value::Object(map) => map,
         _ => Map::new(),
     }
-}
-
-fn precision_json(methods: &[Method]) -> Value {
-    let trial = |t: &Trial| json!({ "setting": t.setting, "steps": t.steps, "seconds": t.seconds, "error": t.error });
-    let list = methods.iter().map(
-        |m| json!({ "method": m.name, "trials": m.trials.iter().map(trial).collect::<Vec<_>>() }),
-    );
-    Value::Array(list.collect())
-}
-
-fn precision_text(methods: &[Method]) -> String {
-    let mut out = format!("\n{}\n", styled(BOLD, "What an error costs"));
-    let mut table =
-        Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
-    table.styled(DIM, ["", "step or tolerance", "steps", "time, s", "error, m"]);
-    for method in methods {
-        for trial in &method.trials {
-            table.row([
-                method.name.clone(),
-                format!("{:.2e}", trial.setting),
-                grouped(trial.steps),
-                format!("{:.2e}", trial.seconds),
-                format!("{:.1e}", trial.error),
-            ]);
-        }
-    }
-    out.push_str(&table.render(width()));
-    out
 }
 
 fn to_text(model: &Model, options: &CompareOptions, comparison: &Comparison) -> String {
