@@ -3,15 +3,15 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use gelenk_expr::Pool;
 use gelenk_model::{LoadOptions, load_text};
 use gelenk_optimize::interior::{InteriorOptions, Status, solve};
 use gelenk_optimize::program::Program;
 use gelenk_optimize::scale::{Scaled, Scales};
 use gelenk_optimize::{
-    ControlKind, ControlShape, Duration, Mechanism, Motion, Names, NodeTerms, Phase, Reads, Role, Shooting, Source, Terms,
-    Transcription,
+    ControlKind, ControlShape, Duration, Mechanism, Motion, Names, NodeTerms, Phase, Reads, Role,
+    Shooting, Source, Terms, Transcription,
 };
-use gelenk_expr::Pool;
 use nalgebra::DVector;
 
 fn dot(a: &str, b: &str, to: &str) -> String {
@@ -44,12 +44,15 @@ fn knee(hip: &str, knee: &str, foot: &str) -> String {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let number = |i: usize, default: f64| arguments.get(i).map_or(default, |a| a.parse().expect("a number"));
-    let (end, n, starts, steps) = (number(1, 0.1), number(2, 4.0) as usize, number(3, 1.0) as usize, number(4, 3.0) as usize);
+    let number =
+        |i: usize, default: f64| arguments.get(i).map_or(default, |a| a.parse().expect("a number"));
+    let (end, n, starts, steps) =
+        (number(1, 0.1), number(2, 4.0) as usize, number(3, 1.0) as usize, number(4, 3.0) as usize);
     let text = gelenk_scenes::scene("walking-mechanism").expect("in the gallery").text;
     let loaded = load_text("walking-mechanism", text, &LoadOptions::default()).expect("a model");
     let source = Source::from_model(&loaded, &[]).expect("point masses");
-    let (states, controls, start) = (source.names.clone(), source.control_names.clone(), source.start.clone());
+    let (states, controls, start) =
+        (source.names.clone(), source.control_names.clone(), source.start.clone());
     let mechanism = Mechanism::new(source).expect("constraints that do not change");
     let mut seed = 1u64;
     let mut random = || {
@@ -59,9 +62,18 @@ fn main() {
     for start_number in 0..starts {
         let clock = Instant::now();
         let durations = vec![Duration::Fixed(end / n as f64); n];
-        let mut motion = Shooting::new(mechanism.clone(), ControlShape::Linear, durations, steps, &states, &controls, &[]);
+        let mut motion = Shooting::new(
+            mechanism.clone(),
+            ControlShape::Linear,
+            durations,
+            steps,
+            &states,
+            &controls,
+            &[],
+        );
         // Start: constant controls, run from the start.
-        let u: Vec<f64> = (0..5).map(|_| if start_number == 0 { 0.0 } else { 200.0 * random() }).collect();
+        let u: Vec<f64> =
+            (0..5).map(|_| if start_number == 0 { 0.0 } else { 200.0 * random() }).collect();
         let mut nodes = vec![start.clone(); n + 1];
         for k in 0..n {
             nodes = motion.place_nodes(&nodes).expect("on the constraints");
@@ -94,7 +106,8 @@ fn main() {
         at_least("right knee above foot", "right_knee.z - right_foot.z".into());
         at_least("left knee above ground", "left_knee.z".into());
         at_least("right knee above ground", "right_knee.z".into());
-        let expressions: Vec<_> = texts.iter().map(|t| pool.parse(t).expect("an expression")).collect();
+        let expressions: Vec<_> =
+            texts.iter().map(|t| pool.parse(t).expect("an expression")).collect();
         let cost = pool.parse("-hip.x").expect("an expression");
         let symbols: Vec<_> = motion.quantities().to_vec().iter().map(|n| pool.symbol(n)).collect();
         let reads = |e| symbols.iter().position(|s| *s == e).map(Reads::Quantity);
@@ -103,7 +116,8 @@ fn main() {
         let mut last: Vec<_> = expressions.clone();
         last.push(cost);
         roles.push(Role::Cost);
-        let last = NodeTerms { terms: Terms::new(&mut pool, &last, reads).expect("known names"), roles };
+        let last =
+            NodeTerms { terms: Terms::new(&mut pool, &last, reads).expect("known names"), roles };
         let mut sets = vec![Some(0); n + 1];
         sets[0] = None;
         sets[n] = Some(1);
@@ -149,12 +163,20 @@ fn main() {
             if verbose {
                 println!(
                     "{:3} {:12.6} {:9.2e} {:9.2e} α {:7.1e} μ {:8.1e} {} {}",
-                    r.iteration, r.objective / scales.objective, r.infeasibility, r.kkt, r.step, r.mu, r.active, r.restoring
+                    r.iteration,
+                    r.objective / scales.objective,
+                    r.infeasibility,
+                    r.kkt,
+                    r.step,
+                    r.mu,
+                    r.active,
+                    r.restoring
                 );
             }
             ControlFlow::Continue(())
         };
-        let options = InteriorOptions { max_iterations: 500, tolerance: 1e-7, ..InteriorOptions::default() };
+        let options =
+            InteriorOptions { max_iterations: 500, tolerance: 1e-7, ..InteriorOptions::default() };
         let outcome = solve(&mut scaled, &begin, None, &options, &mut watch).expect("it begins");
         let optimal = outcome.status == Status::Optimal;
         println!(

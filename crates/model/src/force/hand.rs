@@ -1,8 +1,10 @@
 //! A hand that pulls at a body.
 
-use super::{Account, ForceContext, ForceLaw};
+use nalgebra::Vector3;
+
+use super::{Account, ForceContext, ForceLaw, Load};
 use crate::body::BodyId;
-use crate::math::Vec3;
+use crate::math::{Real, Vec3, lift, norm};
 use crate::model::Model;
 use crate::signal::BodyVector;
 use crate::state::Wrench;
@@ -53,22 +55,25 @@ impl Hand {
     }
 
     /// F on the body, N.
-    pub fn force(&self, context: &ForceContext<'_>) -> Vec3 {
-        let stretch = self.target - self.point.value(&context.at);
-        let force = self.stiffness * stretch - self.damping * self.point.rate(&context.at);
-        let size = force.norm();
-        if size > self.max_force { force * (self.max_force / size) } else { force }
+    pub fn force<T: Real>(&self, context: &ForceContext<'_, T>) -> Vector3<T> {
+        let stretch = lift::<T>(&self.target) - self.point.value(&context.at);
+        let force = stretch * T::from(self.stiffness)
+            - self.point.rate(&context.at) * T::from(self.damping);
+        let size = norm(&force);
+        if size.value() > self.max_force { force * (T::from(self.max_force) / size) } else { force }
     }
 }
 
-impl ForceLaw for Hand {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for Hand {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let force = self.force(context);
         let load = &mut wrench[self.point.body.index()];
         load.force += force;
         load.torque += self.point.lever(&context.at).cross(&force);
     }
+}
 
+impl ForceLaw for Hand {
     fn account(&self) -> Account {
         Account::Work
     }

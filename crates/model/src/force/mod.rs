@@ -137,6 +137,7 @@ impl ForceKind {
             ForceKind::Applied(law) => law,
             ForceKind::Drag(law) => law,
             ForceKind::RodTorque(law) => law,
+            ForceKind::Hand(law) => law,
         }
     }
 

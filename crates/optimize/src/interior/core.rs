@@ -59,10 +59,7 @@ impl AllLimits {
         let open = |list: &[f64], value: f64| {
             list.iter().zip(&fixed).map(|(b, f)| if *f { value } else { *b }).collect()
         };
-        let x = Limits {
-            lower: open(lower, f64::NEG_INFINITY),
-            upper: open(upper, f64::INFINITY),
-        };
+        let x = Limits { lower: open(lower, f64::NEG_INFINITY), upper: open(upper, f64::INFINITY) };
         let (lower, upper) = program.row_bounds();
         let s = Limits { lower: lower.to_vec(), upper: upper.to_vec() };
         let elastic = Limits::not_negative(shape.n_equal() + shape.n_unequal());
@@ -235,9 +232,7 @@ impl Core {
     pub(crate) fn admits(&self, theta: f64, phi: f64) -> bool {
         let highest = 1e4 * self.theta_start.max(1.0);
         theta <= highest
-            && self.filter.iter().all(|&(t, f)| {
-                theta <= (1.0 - 1e-5) * t || phi <= f - 1e-8 * t
-            })
+            && self.filter.iter().all(|&(t, f)| theta <= (1.0 - 1e-5) * t || phi <= f - 1e-8 * t)
     }
 
     /// Adds a pair with its margin.

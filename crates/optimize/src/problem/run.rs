@@ -183,7 +183,9 @@ pub fn optimize(
     let (states, controls, free, sign) = match names {
         Some(names) => names,
         None => {
-            let instance = problem.instance(problem.n_steps() - 1, options.intervals).map_err(|d| Failed::File(Box::new(d)))?;
+            let instance = problem
+                .instance(problem.n_steps() - 1, options.intervals)
+                .map_err(|d| Failed::File(Box::new(d)))?;
             (instance.states, instance.controls, instance.free, instance.sign)
         }
     };
@@ -241,7 +243,8 @@ fn one_start(
     for step in first..steps {
         let last = step + 1 == steps;
         let intervals = options.intervals.filter(|_| last);
-        let mut instance = problem.instance(step, intervals).map_err(|d| Failed::File(Box::new(d)))?;
+        let mut instance =
+            problem.instance(step, intervals).map_err(|d| Failed::File(Box::new(d)))?;
         if let Some(tolerance) = options.tolerance
             && last
         {
@@ -274,7 +277,8 @@ fn one_start(
         if last || !fine {
             let mut end = end;
             if !last && end.status != Status::Stopped {
-                end.message = format!("step {} of {steps} of the homotopy: {}", step + 1, end.message);
+                end.message =
+                    format!("step {} of {steps} of the homotopy: {}", step + 1, end.message);
             }
             return Ok((end, job.instance));
         }
@@ -301,7 +305,11 @@ struct JobEnd {
 }
 
 impl Job<'_> {
-    fn solve(&mut self, resume: Option<Checkpoint>, watch: &mut Watcher<'_>) -> Result<(JobEnd, Vec<f64>), Fault> {
+    fn solve(
+        &mut self,
+        resume: Option<Checkpoint>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<(JobEnd, Vec<f64>), Fault> {
         let mut x = self.instance.x.clone();
         let mut state: Option<InteriorState> = None;
         let mut scales: Option<Scales> = None;
@@ -373,7 +381,12 @@ impl Job<'_> {
     }
 
     /// Puts charts where they were, and the multipliers of links into them.
-    fn restore(&mut self, checkpoint: &Checkpoint, state: &mut InteriorState, scales: &Scales) -> Result<(), Fault> {
+    fn restore(
+        &mut self,
+        checkpoint: &Checkpoint,
+        state: &mut InteriorState,
+        scales: &Scales,
+    ) -> Result<(), Fault> {
         if checkpoint.places.covectors.iter().all(Vec::is_empty) {
             return Ok(());
         }

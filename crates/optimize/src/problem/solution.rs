@@ -102,7 +102,8 @@ impl Instance {
             let phase = &self.program.phases[i];
             let (n, fine) = (phase.motion.intervals(), phase.refine);
             let old = from.phases[i].times.last().copied().unwrap_or(1.0);
-            let times: Vec<f64> = (0..=n).map(|k| phase.motion.time_of(k, &x[at..at + self.free.len()])).collect();
+            let times: Vec<f64> =
+                (0..=n).map(|k| phase.motion.time_of(k, &x[at..at + self.free.len()])).collect();
             let new = times[n];
             // Free durations keep the share of the time; fixed ones the time itself.
             let stretch = if self.free_duration[i] && new > 0.0 { old / new } else { 1.0 };
@@ -144,7 +145,12 @@ impl Instance {
     }
 
     /// Runs a motion again, interval by interval, with the adaptive integrators at a tolerance.
-    pub fn certify(&self, x: &[f64], solution: &Solution, tolerance: f64) -> Result<Certificate, String> {
+    pub fn certify(
+        &self,
+        x: &[f64],
+        solution: &Solution,
+        tolerance: f64,
+    ) -> Result<Certificate, String> {
         let mut error = (0.0_f64, 0);
         let mut integral = 0.0;
         let mut number = 0;
@@ -163,7 +169,8 @@ impl Instance {
                 y.push(0.0);
                 let options = Options::with_tolerance(tolerance);
                 let mut integrator = Integrator::new(options, t0, &y).map_err(|e| e.to_string())?;
-                let stop = integrator.run(&mut run, t1).map_err(|e| format!("interval {number}: {e}"))?;
+                let stop =
+                    integrator.run(&mut run, t1).map_err(|e| format!("interval {number}: {e}"))?;
                 if stop != Stop::End {
                     return Err(format!("interval {number}: the integrator stopped early"));
                 }
