@@ -103,7 +103,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
     Verify(VerifyArgs),
-    /// Turn a recording into CSV, Parquet or a film strip
+    /// Turn a recording into tables, plots, pictures, glTF or MCAP for Foxglove
     Export(ExportArgs),
     /// Turn a URDF or MJCF robot into a model file; tell what was kept, changed and dropped
     Import(ImportArgs),
@@ -830,7 +830,14 @@ pub(crate) struct VerifyArgs {
 Examples:
   gelenk export four-bar.mcap --csv four-bar.csv
   gelenk export four-bar.mcap --parquet four-bar.parquet --film four-bar.svg
-  gelenk export four-bar.mcap --csv - | head")]
+  gelenk export four-bar.mcap --csv - | head
+  gelenk export four-bar.mcap --plot angles.svg --of joint.crank.coordinate,energy.kinetic
+  gelenk export four-bar.mcap --gltf four-bar.glb        opens in Blender, browsers and game engines
+  gelenk export four-bar.mcap --foxglove scene.mcap      opens in Foxglove and Rerun, with its shapes
+  gelenk export four-bar.mcap --png four-bar.png --instants 8
+  gelenk export four-bar.mcap --png end.png --at 2.5 --size 1920x1080
+
+Quantities of --of are columns of the table, or their beginnings: joint.crank, body.rod.position, energy.")]
 #[command(group = ArgGroup::new("formats").required(true).multiple(true))]
 pub(crate) struct ExportArgs {
     /// Recording
@@ -845,6 +852,30 @@ pub(crate) struct ExportArgs {
     /// Film strip: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", group = "formats", value_hint = ValueHint::FilePath)]
     pub(crate) film: Option<PathBuf>,
+    /// Plot of quantities over time; needs --of
+    #[arg(long, value_name = "FILE.svg", group = "formats", requires = "of", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Quantities to plot, by the names of the table's columns or their beginnings
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "plot")]
+    pub(crate) of: Vec<String>,
+    /// Animated scene as glTF: .glb, or .gltf for JSON
+    #[arg(long, value_name = "FILE.glb", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) gltf: Option<PathBuf>,
+    /// MCAP with Foxglove's schemas: frames, shapes, joints, energy
+    #[arg(long, value_name = "FILE.mcap", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) foxglove: Option<PathBuf>,
+    /// Shaded picture of the motion, earlier instants paler
+    #[arg(long, value_name = "FILE.png", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) png: Option<PathBuf>,
+    /// Instants in the picture
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=100), requires = "png", help_heading = "Picture")]
+    pub(crate) instants: u16,
+    /// Only the instant nearest to this time, s
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, requires = "png", help_heading = "Picture")]
+    pub(crate) at: Option<f64>,
+    /// Size of the picture in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = crate::parse::pixels, requires = "png", help_heading = "Picture")]
+    pub(crate) size: (u32, u32),
     /// The film strip's look
     #[command(flatten)]
     pub(crate) strip: FilmArgs,
@@ -874,7 +905,7 @@ pub(crate) struct ImportArgs {
     /// URDF: whether the base is fixed to the world or free
     #[arg(long, value_name = "HOW", default_value = "fixed", hide_possible_values = true)]
     pub(crate) base: BaseArg,
-    /// MJCF: start from this keyframe instead of the pose that is drawn
+    /// MJCF: start from this keyframe; - for the pose as drawn [default: as drawn, or the first one if that is outside of the limits]
     #[arg(long, value_name = "NAME")]
     pub(crate) keyframe: Option<String>,
     /// Folder below which meshes and included files may lie [default: the file's, or its package's]

@@ -31,6 +31,7 @@ pub mod hash;
 pub mod import;
 pub mod lagrange;
 pub mod optimize;
+pub mod picture;
 pub mod plot;
 pub mod points;
 pub mod precision;

@@ -51,7 +51,8 @@ pub struct ImportOptions {
     pub folder: Option<PathBuf>,
     /// The base of a URDF robot.
     pub base: Base,
-    /// MJCF: the keyframe to start from, instead of the pose that is drawn.
+    /// MJCF: the keyframe to start from, or `-` for the pose that is drawn. If `None`, the pose that is drawn, or the first
+    /// keyframe where that pose is outside of the limits of joints and the keyframe is not.
     pub keyframe: Option<String>,
     /// Leave contact out: no shape touches another.
     pub without_contact: bool,

@@ -165,6 +165,7 @@ impl Reader<'_> {
             self.context.changed(text, &roots[1].called(), roots[1].span);
         }
         self.links.push(world(root.span));
+        let still = root.all("joint").all(|joint| joint.text("type") == Some("fixed"));
         let mut names = Names::with("world");
         let mut waiting: Vec<(usize, Option<&Edge<'_>>, &Element)> = Vec::new();
         for base in roots.iter().rev() {
@@ -176,7 +177,7 @@ impl Reader<'_> {
             let mut link = self.link(element, names.give(wanted), parent);
             match edge {
                 Some(edge) => self.joint(edge, &mut link, &mut mimics)?,
-                None => self.base(element, &mut link, wanted),
+                None => self.base(element, &mut link, wanted, still),
             }
             let here = self.links.len();
             self.index.insert(wanted.to_owned(), here);
@@ -211,9 +212,15 @@ impl Reader<'_> {
     }
 
     /// The base: fixed to the world unless free.
-    fn base(&mut self, element: &Element, link: &mut Link, wanted: &str) {
+    fn base(&mut self, element: &Element, link: &mut Link, wanted: &str, still: bool) {
         let called = element.called();
-        if wanted == "world" || self.context.options.base == Base::Fixed {
+        let alone = still && self.context.options.base == Base::Fixed && wanted != "world";
+        if alone {
+            let text =
+                "a robot without joints that move: it is free, since nothing could move else";
+            self.context.changed(text, &called, element.span);
+        }
+        if wanted == "world" || self.context.options.base == Base::Fixed && !alone {
             if wanted != "world" && link.mass.mass > 0.0 {
                 let text = "URDF does not say whether the base moves: it is fixed (`--base free` lets it go)";
                 self.context.changed(text, &called, element.span);
