@@ -164,10 +164,13 @@ impl Tree {
             let own = &mut self.soft[self.first_soft[node]..self.first_soft[node + 1]];
             for (soft, &k) in own.iter_mut().zip(axes) {
                 let driven = &drives.axes[k];
+                soft.weight = 0.5 * h * driven.damping;
+                if self.limbs.is_some() {
+                    continue; // the axis is the hinge's
+                }
                 let side = usize::from(driven.bodies[1] == self.pattern.nodes[node].body);
                 soft.own.copy_from_slice(&driven.row[6 * side..][..6]);
                 soft.other.copy_from_slice(&driven.row[6 * (1 - side)..][..6]);
-                soft.weight = 0.5 * h * driven.damping;
             }
         }
         let Tree { pattern, factor, limbs, soft, first_soft, .. } = self;
@@ -260,6 +263,9 @@ impl Tree {
 
     /// Gives the bodies the impulses of the dampers that a solve has found.
     fn give_dampers(&self, bodies: &mut Bodies) {
+        if self.limbs.is_some() {
+            return; // they have them
+        }
         for (i, node) in self.pattern.nodes.iter().enumerate() {
             let soft = &self.soft[self.first_soft[i]..self.first_soft[i + 1]];
             for (a, soft) in (node.rows.len()..).zip(soft) {
@@ -291,7 +297,10 @@ impl Tree {
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
     /// False, and nothing done, where the contacts do not settle.
     fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: f64) -> bool {
-        let Tree { pattern, factor, limbs, touches, axes, e, pulls, .. } = self;
+        if self.limbs.is_some() {
+            return self.solve_limbs(rows, bodies, velocity, near);
+        }
+        let Tree { pattern, factor, touches, axes, e, pulls, .. } = self;
         for (i, node) in pattern.nodes.iter().enumerate() {
             let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
             for (a, row) in node.rows.iter().enumerate() {
@@ -304,25 +313,16 @@ impl Tree {
                 p[a][lane] = 0.0;
             }
         }
-        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if let Some(limbs) = limbs {
-            limbs.climb(&factor.p);
-            if !touches.settle(limbs, rows, e, now, near) {
-                return false;
-            }
-            touches.push(limbs);
-            limbs.descend(&mut factor.p);
-        } else {
-            for b in &mut factor.b {
-                *b = [[0.0; LANES]; 6];
-            }
-            factor.climb(pattern);
-            if !touches.settle(factor, rows, e, now, near) {
-                return false;
-            }
-            touches.push(factor);
-            factor.descend(pattern);
+        for b in &mut factor.b {
+            *b = [[0.0; LANES]; 6];
         }
+        factor.climb(pattern);
+        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
+        if !touches.settle(factor, rows, e, now, near) {
+            return false;
+        }
+        touches.push(factor);
+        factor.descend(pattern);
         // What the rows give, so that every impulse has its opposite.
         let mut delta = std::mem::take(&mut rows.solution);
         delta.fill(0.0);
@@ -339,6 +339,47 @@ impl Tree {
         }
         rows.apply_to_all(&delta, bodies);
         rows.solution = delta;
+        true
+    }
+
+    /// The same where all joints are hinges; bodies get their velocities at once.
+    fn solve_limbs(
+        &mut self,
+        rows: &mut Rows,
+        bodies: &mut Bodies,
+        velocity: bool,
+        near: f64,
+    ) -> bool {
+        let Tree { pattern, factor, limbs: Some(limbs), touches, axes, e, pulls, .. } = self else {
+            return false;
+        };
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let Some(first) = node.rows.first() else { continue };
+            let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
+            for (p, e) in p.iter_mut().zip(&e[first.number..first.number + 5]) {
+                p[lane] = *e;
+            }
+            p[5][lane] = axes[i].first().map_or(0.0, |&k| pulls[k]);
+        }
+        limbs.climb(&factor.p);
+        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
+        if !touches.settle(limbs, rows, e, now, near) {
+            return false;
+        }
+        touches.push(limbs);
+        limbs.descend(&mut factor.p);
+        limbs.give(bodies);
+        let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let Some(first) = node.rows.first() else { continue };
+            let (p, lane) = (&factor.p[i / LANES], i % LANES);
+            for (now, p) in now[first.number..first.number + 5].iter_mut().zip(p) {
+                *now += p[lane];
+            }
+        }
+        for (row, p) in touches.found() {
+            now[row] = p;
+        }
         true
     }
 }

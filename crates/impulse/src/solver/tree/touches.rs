@@ -419,6 +419,7 @@ impl Touches {
     }
 
     /// Sides of all blocks, and how far p is from its projection. What is free is given its impulse at once.
+    #[inline(never)]
     fn take_sides(&mut self, rows: &Rows, trust: bool) -> Taken {
         let n = self.rows.len();
         let mut taken = Taken { changed: false, slips: false, off: 0.0 };
@@ -484,6 +485,7 @@ impl Touches {
         let Touches { parts, g, p, e, matrix, active, pivots, made, made_for, .. } = self;
         let m = active.len();
         let matrix = &mut matrix[..m * m];
+        // Column after column, so that solving with its triangles goes along rows of memory; G is symmetric.
         for (to, &i) in matrix.chunks_exact_mut(m.max(1)).zip(active.iter()) {
             let from = &g[i * n..(i + 1) * n];
             for (to, &j) in to.iter_mut().zip(active.iter()) {
@@ -502,18 +504,18 @@ impl Touches {
                 let across = |a: usize, b: usize| turn * (unit(a, b) - along[a] * along[b]);
                 for j in 0..m {
                     let own =
-                        [0, 1].map(|a| if a < size { matrix[(row + a) * m + j] } else { 0.0 });
+                        [0, 1].map(|a| if a < size { matrix[j * m + row + a] } else { 0.0 });
                     for a in 0..size {
                         let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
-                        matrix[(row + a) * m + j] = sum / part.k;
+                        matrix[j * m + row + a] = sum / part.k;
                     }
                 }
                 for a in 0..size {
                     for b in 0..size {
-                        matrix[(row + a) * m + row + b] += unit(a, b) - across(a, b);
+                        matrix[(row + b) * m + row + a] += unit(a, b) - across(a, b);
                     }
                     if let Some(at) = normal_at {
-                        matrix[(row + a) * m + at] -= along[a] * ratio * p[normal].signum();
+                        matrix[at * m + row + a] -= along[a] * ratio * p[normal].signum();
                     }
                 }
             }
@@ -526,6 +528,7 @@ impl Touches {
     }
 
     /// One step of Newton's method with the matrix there is.
+    #[inline(never)]
     fn step(&mut self) {
         let n = self.rows.len();
         let Touches { parts, g, p, e, matrix, right, active, pivots, .. } = self;
@@ -611,21 +614,25 @@ fn factorize(a: &mut [f64], pivots: &mut Vec<usize>, n: usize) -> bool {
     true
 }
 
-/// x ← A⁻¹ x with the triangles of A.
+/// x ← A⁻¹ x with the triangles of Aᵀ: Uᵀ y = x, Lᵀ z = y, and the rows that changed places go back.
 fn solve(a: &[f64], pivots: &[usize], x: &mut [f64]) {
     let n = x.len();
-    for (k, &pivot) in pivots.iter().enumerate() {
-        x.swap(k, pivot);
-    }
     for k in 0..n {
-        let row = &a[k * n..k * n + k];
-        let known: f64 = row.iter().zip(&x[..k]).map(|(l, x)| l * x).sum();
-        x[k] -= known;
+        let row = &a[k * n + k..(k + 1) * n];
+        let (known, rest) = x[k..].split_at_mut(1);
+        known[0] /= row[0];
+        for (x, u) in rest.iter_mut().zip(&row[1..]) {
+            *x -= u * known[0];
+        }
     }
     for k in (0..n).rev() {
-        let row = &a[k * n..(k + 1) * n];
-        let known: f64 = row[k + 1..].iter().zip(&x[k + 1..]).map(|(u, x)| u * x).sum();
-        x[k] = (x[k] - known) / row[k];
+        let (rest, known) = x.split_at_mut(k);
+        for (x, l) in rest.iter_mut().zip(&a[k * n..k * n + k]) {
+            *x -= l * known[0];
+        }
+    }
+    for (k, &pivot) in pivots.iter().enumerate().rev() {
+        x.swap(k, pivot);
     }
 }
 
@@ -638,8 +645,9 @@ mod tests {
     fn a_factor_with_pivots_solves() {
         let a = [0.0, 2.0, 1.0, 1.0, 1.0, -3.0, 4.0, -1.0, 0.5];
         let x = [3.0, -2.0, 0.25];
+        // Column after column.
         let mut right: Vec<f64> =
-            a.chunks_exact(3).map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect();
+            (0..3).map(|row| (0..3).map(|k| a[3 * k + row] * x[k]).sum()).collect();
         let (mut factor, mut pivots) = (a, Vec::new());
         assert!(factorize(&mut factor, &mut pivots, 3));
         solve(&factor, &pivots, &mut right);
