@@ -7,6 +7,7 @@ mod factor;
 mod limbs;
 mod pattern;
 mod touches;
+mod triangle;
 
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;

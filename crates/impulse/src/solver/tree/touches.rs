@@ -4,6 +4,7 @@ use wide::f64x4;
 
 use super::factor::Elimination;
 use super::pattern::{LANES, NOWHERE, Pattern};
+use super::triangle::{Triangle, WEAK, add_rows, room};
 use crate::bounds::Bound;
 use crate::rows::Rows;
 use crate::small;
@@ -26,9 +27,6 @@ const SERVES: f64 = 0.1;
 /// Impulses beyond this many times the size to be expected are not the ones meant.
 const MOST_GROWTH: f64 = 100.0;
 
-/// A pivot below this part of the largest response is none: contacts say the same.
-const WEAK: f64 = 1e-9;
-
 /// Up to four rows of one contact.
 #[derive(Clone, Copy, Debug)]
 struct Bundle {
@@ -37,6 +35,8 @@ struct Bundle {
     n: usize,
     /// Its part of the list of steps.
     steps: (usize, usize),
+    /// Whether one body alone goes up.
+    single: bool,
 }
 
 /// w and q of a body on the way up from a contact, for the rows of a bundle.
@@ -124,6 +124,9 @@ pub(super) struct Touches {
     /// The linear system and its right side. (n × n, n)
     matrix: Vec<f64>,
     right: Vec<f64>,
+    /// The same where nothing slips, and whether that is so.
+    triangle: Triangle,
+    plain: bool,
     /// Its pivots, whether it is there, and the sides it was made for.
     pivots: Vec<usize>,
     made: bool,
@@ -185,7 +188,7 @@ impl Touches {
         for numbers in [before, p, rate, e, right] {
             numbers.resize(n, 0.0);
         }
-        self.g.resize(n * n, 0.0);
+        self.g.resize(room(n), 0.0);
         self.matrix.resize(n * n, 0.0);
         self.respond(factor);
         for part in &mut self.parts {
@@ -240,6 +243,7 @@ impl Touches {
             }
             ways[1].0 = NOWHERE;
         }
+        let single = ways[0].0 == NOWHERE || ways[1].0 == NOWHERE;
         loop {
             let now = usize::from(ways[1].0 < ways[0].0);
             let (node, b) = ways[now];
@@ -257,7 +261,7 @@ impl Touches {
             }
             ways[now] = (parent, up);
         }
-        self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()) });
+        self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()), single });
     }
 
     /// G = J H⁻¹ Jᵀ of all rows of contacts.
@@ -267,6 +271,15 @@ impl Touches {
             for own in &self.bundles[j..] {
                 let mut sums = [F::ZERO; LANES];
                 let (mut x, mut y) = (own.steps.0, other.steps.0);
+                if own.single && other.single {
+                    // Ways that meet go on together.
+                    let ways = [own, other].map(|b| self.steps[b.steps.0..b.steps.1].iter().rev());
+                    let [a, b] = ways;
+                    for (a, b) in a.zip(b).take_while(|(a, b)| a.node == b.node) {
+                        factor.respond(a, b, own.n, &mut sums);
+                    }
+                    (x, y) = (own.steps.1, other.steps.1);
+                }
                 while x < own.steps.1 && y < other.steps.1 {
                     let (a, b) = (&self.steps[x], &self.steps[y]);
                     if a.node == b.node {
@@ -482,6 +495,15 @@ impl Touches {
     /// The matrix of Newton's method over the blocks that are not free, factorized; false where it is singular.
     fn make(&mut self) -> bool {
         let n = self.rows.len();
+        self.plain = self.parts.iter().all(|part| part.side != Side::Slips);
+        if self.plain {
+            // The matrix is a part of G.
+            let Touches { parts, g, active, triangle, made, made_for, .. } = self;
+            made_for.clear();
+            made_for.extend(parts.iter().map(|part| part.side));
+            *made = triangle.make(g, n, active);
+            return *made;
+        }
         let Touches { parts, g, p, e, matrix, active, pivots, made, made_for, .. } = self;
         let m = active.len();
         let matrix = &mut matrix[..m * m];
@@ -531,7 +553,7 @@ impl Touches {
     #[inline(never)]
     fn step(&mut self) {
         let n = self.rows.len();
-        let Touches { parts, g, p, e, matrix, right, active, pivots, .. } = self;
+        let Touches { parts, g, p, e, matrix, right, active, pivots, triangle, plain, .. } = self;
         let m = active.len();
         let mut row = 0;
         for part in parts.iter().filter(|part| part.side != Side::Free) {
@@ -547,14 +569,16 @@ impl Touches {
             }
             row += part.n;
         }
-        solve(&matrix[..m * m], pivots, &mut right[..m]);
+        if *plain {
+            triangle.solve(&mut right[..m]);
+        } else {
+            solve(&matrix[..m * m], pivots, &mut right[..m]);
+        }
         for (&i, delta) in active.iter().zip(right.iter()) {
             p[i] += delta;
-            // G is symmetric: its rows are its columns.
-            for (e, g) in e.iter_mut().zip(&g[i * n..(i + 1) * n]) {
-                *e += g * delta;
-            }
         }
+        // G is symmetric: its rows are its columns.
+        add_rows(g, n, active, &right[..m], e);
     }
 
     /// Adds what the impulses found do to the factor's way up.
