@@ -460,18 +460,18 @@ impl Elimination for Limbs {
     }
 
     #[inline(always)]
-    fn respond(&self, own: &Step, other: &Step, n: usize, sums: &mut [F; LANES]) {
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]) {
         if self.is_root(own.node) {
             for k in 0..6 {
                 let w = own.w[k].to_array();
-                for lane in 0..n {
+                for lane in 0..LANES {
                     sums[lane] += other.w[k] * F::splat(w[lane]);
                 }
             }
             return;
         }
         let u = own.q[0].to_array();
-        for lane in 0..n {
+        for lane in 0..LANES {
             sums[lane] += other.q[1] * F::splat(u[lane]);
         }
     }

@@ -496,7 +496,9 @@ pub(crate) fn settle_kick(
         rows.begun.copy_from_slice(&rows.velocity_impulse);
         // What held at the start of the stage is near what holds at its end.
         let own = ..rows.model_size.rows;
-        rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        if tree.limbs.is_none() {
+            rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        }
         bodies.twists.copy_from_slice(&bodies.twists_before);
         let mut solves = 0;
         for round in 0..MOST_ROUNDS {
@@ -515,7 +517,19 @@ pub(crate) fn settle_kick(
             }
             // The laws were read at these velocities.
             previous_twists.copy_from_slice(&loads.twists);
-            if round == 0 {
+            if round == 0 && tree.limbs.is_some() {
+                // Joints are solved for at once and need no guess.
+                bodies.twists.copy_from_slice(&bodies.twists_before);
+                kick(bodies, loads, 0.5 * h);
+                for i in rows.model_size.blocks..rows.blocks.len() {
+                    if !rows.inactive[i] {
+                        let block = &rows.blocks[i];
+                        let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
+                        rows.apply(i, p, bodies);
+                    }
+                }
+                tree.take_rates_now(rows, bodies);
+            } else if round == 0 {
                 kick_with(rows, bodies, loads, h);
                 tree.take_rates_now(rows, bodies);
             } else {

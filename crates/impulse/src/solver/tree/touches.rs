@@ -273,28 +273,36 @@ impl Touches {
                 let (mut x, mut y) = (own.steps.0, other.steps.0);
                 if own.single && other.single {
                     // Ways that meet go on together.
-                    let ways = [own, other].map(|b| self.steps[b.steps.0..b.steps.1].iter().rev());
-                    let [a, b] = ways;
-                    for (a, b) in a.zip(b).take_while(|(a, b)| a.node == b.node) {
-                        factor.respond(a, b, own.n, &mut sums);
+                    let (a, b) = (
+                        &self.steps[own.steps.0..own.steps.1],
+                        &self.steps[other.steps.0..other.steps.1],
+                    );
+                    for k in 1..=a.len().min(b.len()) {
+                        let (a, b) = (&a[a.len() - k], &b[b.len() - k]);
+                        if a.node != b.node {
+                            break;
+                        }
+                        factor.respond(a, b, &mut sums);
                     }
                     (x, y) = (own.steps.1, other.steps.1);
                 }
                 while x < own.steps.1 && y < other.steps.1 {
                     let (a, b) = (&self.steps[x], &self.steps[y]);
                     if a.node == b.node {
-                        factor.respond(a, b, own.n, &mut sums);
+                        factor.respond(a, b, &mut sums);
                     }
                     x += usize::from(a.node <= b.node);
                     y += usize::from(b.node <= a.node);
                 }
                 for lane in 0..own.n {
-                    let sum = sums[lane].to_array();
-                    for m in 0..other.n {
-                        self.g[(own.first + lane) * n + other.first + m] = sum[m];
-                        self.g[(other.first + m) * n + own.first + lane] = sum[m];
-                    }
+                    let row = (own.first + lane) * n + other.first;
+                    self.g[row..row + other.n].copy_from_slice(&sums[lane].to_array()[..other.n]);
                 }
+            }
+        }
+        for i in 0..n {
+            for j in 0..i {
+                self.g[j * n + i] = self.g[i * n + j];
             }
         }
     }
