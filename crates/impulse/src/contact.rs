@@ -530,7 +530,9 @@ impl Rows {
             }
         }
         let mut sum = 0.0;
-        for (given, &body) in given.chunks_exact(6).zip(&self.body_list[self.blocks[i].first_body..]) {
+        for (given, &body) in
+            given.chunks_exact(6).zip(&self.body_list[self.blocks[i].first_body..])
+        {
             let (before, after) = (&bodies.twists_before[body], &bodies.twists[body]);
             let (slide, turn) = (before.s_dot + after.s_dot, before.omega + after.omega);
             sum += given[0] * slide.x + given[1] * slide.y + given[2] * slide.z;

@@ -177,9 +177,8 @@ impl Tree {
         let Tree { pattern, factor, limbs, soft, first_soft, .. } = self;
         let own = |i: usize| &soft[first_soft[i]..first_soft[i + 1]];
         let good = match (limbs, &rows.hinges) {
-            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |i| {
-                own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))
-            }),
+            (Some(limbs), Some(hinges)) => limbs
+                .make(hinges, bodies, |i| own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))),
             _ => factor.make(pattern, rows, bodies, own),
         };
         self.made = good.then_some(Made::Soft);
@@ -411,9 +410,7 @@ pub(crate) fn settle_positions(
 ) -> Option<u64> {
     let floor = scratch.bodies.position_floor();
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.take_touches(&scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
@@ -449,9 +446,7 @@ pub(crate) fn settle_positions(
 pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Option<u64> {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.take_touches(&scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(true, &scratch.bodies);
@@ -510,8 +505,7 @@ pub(crate) fn settle_kick(
                 }
             }
             if (round == 0 || tree.dampers_changed(&loads.drives, h))
-                && !(tree.make_soft(rows, bodies, &loads.drives, h)
-                    && tree.take_touches(rows))
+                && !(tree.make_soft(rows, bodies, &loads.drives, h) && tree.take_touches(rows))
             {
                 break;
             }
@@ -588,4 +582,60 @@ fn kick_with(rows: &mut Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
     let impulse = std::mem::take(&mut rows.velocity_impulse);
     rows.apply_to_all(&impulse, bodies);
     rows.velocity_impulse = impulse;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+
+    /// The elimination of hinges by their angles and the general one by rows, on a machine that walks: the same velocities and impulses,
+    /// with its dampers and without, joints and feet together.
+    #[test]
+    fn hinges_agree_with_rows() {
+        let scene = gelenk_scenes::scene("hexapod").expect("the walking machine");
+        let options = gelenk_model::LoadOptions::default();
+        let model =
+            gelenk_model::load_text("hexapod", scene.text, &options).expect("a model").model;
+        let mut simulation = Simulation::new(&model, &model.run).expect("it starts");
+        for _ in 0..150 {
+            simulation.step().expect("it walks");
+        }
+        let mut scratch = simulation.scratch.clone();
+        scratch.bodies.read_state(&simulation.state);
+        scratch.rows.ready = false;
+        scratch.prepare_rows(&model, simulation.state.t, &simulation.state.coordinate);
+        let tree = scratch.tree.take().expect("its joints are a tree");
+        assert!(tree.limbs.is_some() && !scratch.rows.contacts.is_empty());
+        for h in [0.0, 0.005] {
+            let found = [true, false].map(|by_angles| {
+                let (mut tree, mut rows) = (tree.clone(), scratch.rows.clone());
+                let mut bodies = scratch.bodies.clone();
+                if !by_angles {
+                    (tree.limbs, rows.hinges) = (None, None);
+                }
+                tree.made = None;
+                let drives = &scratch.loads.drives;
+                assert!(tree.make_soft(&rows, &bodies, drives, h) && tree.take_touches(&rows));
+                tree.take_rates_now(&rows, &bodies);
+                for (i, e) in tree.e.iter_mut().enumerate() {
+                    *e += 0.01 * (i as f64).sin();
+                }
+                for (i, pull) in tree.pulls.iter_mut().enumerate() {
+                    *pull = 0.1 * (1.7 * i as f64).cos();
+                }
+                rows.velocity_impulse.fill(0.0);
+                assert!(tree.solve(&mut rows, &mut bodies, true, AT_ONCE));
+                tree.give_dampers(&mut bodies);
+                (bodies.twists, rows.velocity_impulse)
+            });
+            let (far, _) = largest_change(&found[0].0, &found[1].0);
+            let (moved, _) = largest_change(&found[0].0, &scratch.bodies.twists);
+            assert!(moved > 1e-3 && far < 1e-11 * moved.max(1.0), "h = {h}: {far} of {moved}");
+            let size = found[1].1.iter().fold(0.0, |m: f64, p| m.max(p.abs()));
+            for (a, b) in found[0].1.iter().zip(&found[1].1) {
+                assert!((a - b).abs() < 1e-10 * size, "h = {h}: {a} for {b}, the largest {size}");
+            }
+        }
+    }
 }

@@ -533,8 +533,7 @@ impl Touches {
                 let unit = |a: usize, b: usize| f64::from(u8::from(a == b));
                 let across = |a: usize, b: usize| turn * (unit(a, b) - along[a] * along[b]);
                 for j in 0..m {
-                    let own =
-                        [0, 1].map(|a| if a < size { matrix[j * m + row + a] } else { 0.0 });
+                    let own = [0, 1].map(|a| if a < size { matrix[j * m + row + a] } else { 0.0 });
                     for a in 0..size {
                         let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
                         matrix[j * m + row + a] = sum / part.k;
