@@ -37,6 +37,7 @@ const WEAK: f64 = 1e-11;
 #[derive(Clone, Debug)]
 struct Limb {
     bodies: [usize; LANES],
+    there: [bool; LANES],
     parent: [usize; LANES],
     mass: F,
     inertia: V,
@@ -147,6 +148,7 @@ impl Limbs {
             limbs.push(Limb {
                 // A body that is there stands in for one that is not.
                 bodies: own.map(|body| if body == NOWHERE { 0 } else { body }),
+                there: own.map(|body| body != NOWHERE),
                 parent: std::array::from_fn(|k| nodes[k].parent),
                 mass: number(&mass),
                 inertia: V {
@@ -358,6 +360,24 @@ impl Limbs {
     }
 }
 
+impl Limbs {
+    /// Adds the velocities found to those of the bodies: ṡ = ṗ − ω × r.
+    pub(super) fn give(&self, bodies: &mut Bodies) {
+        for (limb, v) in self.limbs.iter().zip(&self.v) {
+            let (point, omega) = halves(&load(v));
+            let (slides, turns) = ((point - omega.cross(limb.lever)).each(), omega.each());
+            for lane in 0..LANES {
+                if limb.there[lane] {
+                    let twist = &mut bodies.twists[limb.bodies[lane]];
+                    twist.s_dot += slides[lane];
+                    twist.omega += turns[lane];
+                    bodies.touch(limb.bodies[lane]);
+                }
+            }
+        }
+    }
+}
+
 impl Limb {
     /// Â − U Uᵀ/D at the parent's point.
     #[inline(always)]
@@ -463,18 +483,18 @@ impl Elimination for Limbs {
     }
 
     #[inline(always)]
-    fn respond(&self, own: &Step, other: &Step, n: usize, sums: &mut [F; LANES]) {
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]) {
         if self.is_root(own.node) {
             for k in 0..6 {
                 let w = own.w[k].to_array();
-                for lane in 0..n {
+                for lane in 0..LANES {
                     sums[lane] += other.w[k] * F::splat(w[lane]);
                 }
             }
             return;
         }
         let u = own.q[0].to_array();
-        for lane in 0..n {
+        for lane in 0..LANES {
             sums[lane] += other.q[1] * F::splat(u[lane]);
         }
     }
