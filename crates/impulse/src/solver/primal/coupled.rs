@@ -1,0 +1,337 @@
+//! Friction whose limits follow the normal impulses within Newton's method.
+//!
+//! With the limits of the round before ([`Newton::settle`]) friction and normals that depend on each other, as where bodies lean on each other in
+//! a row, approach each other slowly or not at all. Here the limit is that of the normal impulse of the same moment: with
+//! y = p − D e, t̂ = y_t/|y_t|,
+//!
+//! ```text
+//! p_n = min(y_n, 0),    p_t = y_t  or  −μ p_n t̂,      −∂p/∂e = | d_n        0                          |
+//!                                                              | −μ d_n t̂   d_t (μ |p_n|/|y_t|)(1 − t̂ t̂ᵀ) |
+//! ```
+//! The matrix has no symmetry and there is no function to be made small but the residual's own size: \[Alart, Curnier 1991\].
+
+use super::cholesky::Six;
+use super::newton::{Near, Newton, Side, WEIGHT};
+use super::pattern::{Island, Pattern};
+use crate::bounds::Bound;
+use crate::rows::Rows;
+use crate::small;
+
+/// Most halvings of a step that makes the residual larger.
+const MOST_HALVINGS: u32 = 8;
+
+/// What may be left of the residual, which is of the size D e, as a part of e.
+const LEFT: f64 = 0.1;
+
+/// Most steps of a try.
+const MOST_STEPS: u64 = 10;
+
+/// Most steps with trusted sides.
+const MOST_TRUSTED: u32 = 5;
+
+/// Numbers to go back to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    p: Vec<f64>,
+    e: Vec<f64>,
+    centre: Vec<f64>,
+    u: Vec<Six>,
+}
+
+impl Newton {
+    /// Newton's method from the impulses there are, which are off by `worst`. Returns the number of solves and how far off they are then; where
+    /// that is no better, nothing has changed.
+    pub(super) fn try_coupled(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        island: &Island,
+        near: Near,
+        worst: f64,
+    ) -> (u64, f64) {
+        self.keep(pattern, rows, island);
+        self.coupled = true;
+        self.respond(pattern, rows, island);
+        let first = self.residual(pattern, rows, island);
+        let (mut solves, mut left) = (0, first);
+        while solves < MOST_STEPS && left > LEFT / WEIGHT * first {
+            let Some(after) = self.step_coupled(pattern, rows, island) else { break };
+            solves += 1;
+            let stalls = after > 0.9 * left;
+            left = after;
+            if stalls && left < first {
+                break;
+            }
+        }
+        self.take(pattern, rows, island);
+        self.coupled = false;
+        let after = self.worst(pattern, rows, island, near);
+        if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("       coupled: {solves} solves, residual {first:e} -> {left:e}, worst {worst:e} -> {after:e}"); }
+        if after < worst {
+            return (solves, after);
+        }
+        self.go_back(pattern, rows, island);
+        (solves, f64::INFINITY)
+    }
+
+    /// The same with the sides that the guess tells: in smooth motion they are those of the step before, and a solve or two are all it takes.
+    /// (The rates of a guess, times the weights, tell nothing of sides.)
+    pub(super) fn trust(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        island: &Island,
+        near: Near,
+    ) -> u64 {
+        let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        let worst = self.worst(pattern, rows, island, near);
+        self.keep(pattern, rows, island);
+        for &i in blocks {
+            self.side[i] = self.trusted[i];
+        }
+        let (mut solves, mut first) = (0, 0.0);
+        let mut steps = 0;
+        loop {
+            for &i in blocks {
+                self.press_trusting(rows, i);
+            }
+            let left = self.residual(pattern, rows, island);
+            first = if steps == 0 { left } else { first };
+            if !left.is_finite() || left <= LEFT / WEIGHT * first || steps == MOST_TRUSTED {
+                break;
+            }
+            self.assemble_coupled(pattern, rows, island);
+            if !self.lu.factorize(pattern, island) {
+                break;
+            }
+            self.lu.solve(pattern, island, &mut self.step);
+            self.pull_step(pattern, rows, island);
+            self.go(pattern, rows, island, 1.0);
+            steps += 1;
+            solves += 1;
+        }
+        self.take(pattern, rows, island);
+        let after = self.worst(pattern, rows, island, near);
+        if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("       trust: {solves} solves, worst {worst:e} -> {after:e}"); }
+        if after < worst {
+            self.set_limits(pattern, rows, island);
+            self.respond(pattern, rows, island);
+        } else {
+            self.go_back(pattern, rows, island);
+        }
+        solves
+    }
+
+    /// What a block would have on the side it is taken to be.
+    fn press_trusting(&mut self, rows: &Rows, i: usize) {
+        let block = &rows.blocks[i];
+        let (row, n) = (block.first_row, block.n_rows);
+        match self.side[i] {
+            Side::Given => self.next[row..row + n].copy_from_slice(&self.centre[row..row + n]),
+            Side::Holds if block.bound == Bound::None => {
+                for a in 0..n {
+                    let k_inv = &self.k_inv[block.k + a * n..][..n];
+                    let sum: f64 = (0..n).map(|b| k_inv[b] * self.e[row + b]).sum();
+                    self.next[row + a] = self.centre[row + a] - WEIGHT * sum;
+                }
+            }
+            Side::Holds => {
+                let weight = WEIGHT / self.stiffness[i];
+                for a in row..row + n {
+                    self.next[a] = self.centre[a] - weight * self.e[a];
+                }
+            }
+            Side::Slips => {
+                let (normal, ratio) = rows.disk_ratio(i);
+                self.limit[i] = ratio * self.next[normal].abs();
+                let (x, _) = self.slipping(rows, i);
+                for a in 0..n {
+                    self.next[row + a] = self.limit[i] * x[a];
+                }
+            }
+        }
+    }
+
+    /// Keeps the numbers of an island, and takes its impulses as centres.
+    fn keep(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        self.kept.p.clone_from(&self.p);
+        self.kept.e.clone_from(&self.e);
+        self.kept.centre.clone_from(&self.centre);
+        self.kept.u.clone_from(&self.u);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            self.centre[row..row + n].copy_from_slice(&self.p[row..row + n]);
+        }
+    }
+
+    /// Goes back to the numbers kept.
+    fn go_back(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        std::mem::swap(&mut self.kept.p, &mut self.p);
+        std::mem::swap(&mut self.kept.e, &mut self.e);
+        std::mem::swap(&mut self.kept.centre, &mut self.centre);
+        std::mem::swap(&mut self.kept.u, &mut self.u);
+        self.set_limits(pattern, rows, island);
+        self.respond(pattern, rows, island);
+    }
+
+    /// One step of Newton's method from the rates there are; what is left of the residual, or none where it leads nowhere.
+    fn step_coupled(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) -> Option<f64> {
+        self.assemble_coupled(pattern, rows, island);
+        if !self.lu.factorize(pattern, island) {
+            return None;
+        }
+        let before = self.residual(pattern, rows, island);
+        self.lu.solve(pattern, island, &mut self.step);
+        let columns = island.columns.0..island.columns.1;
+        self.direction.resize(self.step.len(), [0.0; 6]);
+        self.direction[columns.clone()].copy_from_slice(&self.step[columns.clone()]);
+        self.pull_step(pattern, rows, island);
+        let (mut alpha, mut best) = (1.0, (0.0, f64::INFINITY));
+        let mut at = 0.0;
+        for _ in 0..MOST_HALVINGS {
+            self.go_along(pattern, rows, island, alpha - at);
+            at = alpha;
+            self.respond(pattern, rows, island);
+            let after = self.residual(pattern, rows, island);
+            if after < best.1 {
+                best = (alpha, after);
+            }
+            if std::env::var("DBG").as_deref() == Ok("2") { let n=self.side.iter().filter(|s| **s==Side::Slips).count(); let g=self.side.iter().filter(|s| **s==Side::Given).count(); eprintln!("  alpha {alpha} before {before:e} after {after:e} slips {n} given {g}"); }
+            if after <= (1.0 - 0.1 * alpha) * before {
+                return Some(after);
+            }
+            alpha *= 0.5;
+        }
+        if !best.1.is_finite() {
+            return None;
+        }
+        // At a kink every direction may go up: the least of them, to see more of it from there.
+        self.go_along(pattern, rows, island, best.0 - at);
+        self.respond(pattern, rows, island);
+        Some(best.1)
+    }
+
+    fn go_along(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, alpha: f64) {
+        let columns = island.columns.0..island.columns.1;
+        self.step[columns.clone()].copy_from_slice(&self.direction[columns]);
+        self.go(pattern, rows, island, alpha);
+    }
+
+    /// −∂p/∂e of a block of contact, with its friction where it is a normal: n × n, row-major.
+    fn slopes(&self, rows: &Rows, i: usize, d: &mut [f64; small::MAX * small::MAX]) -> usize {
+        let block = &rows.blocks[i];
+        let n = block.n_rows;
+        match (block.bound, self.side[i]) {
+            (_, Side::Given) => {}
+            (Bound::None, _) => {
+                for (d, k) in d.iter_mut().zip(&self.k_inv[block.k..block.k + n * n]) {
+                    *d = WEIGHT * k;
+                }
+            }
+            (_, Side::Holds) => {
+                for a in 0..n {
+                    d[a * n + a] = WEIGHT / self.stiffness[i];
+                }
+            }
+            (_, Side::Slips) => {
+                let (x, size) = self.slipping(rows, i);
+                let w = WEIGHT / self.stiffness[i] * self.limit[i] / size;
+                if n == 2 {
+                    let (c, s) = (x[0], x[1]);
+                    d[..4].copy_from_slice(&[w * s * s, -w * c * s, -w * c * s, w * c * c]);
+                }
+            }
+        }
+        n
+    }
+
+    /// The direction of y_t of friction that slips, and its size.
+    fn slipping(&self, rows: &Rows, i: usize) -> ([f64; 2], f64) {
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        let weight = WEIGHT / self.stiffness[i];
+        let mut x = [0.0; 2];
+        for a in 0..n {
+            x[a] = self.centre[row + a] - weight * self.e[row + a];
+        }
+        let size = small::length(x[0], x[1]);
+        (x.map(|x| x / size), size)
+    }
+
+    /// H = 1 + Ĵᵀ (−∂p/∂e) Ĵ.
+    fn assemble_coupled(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        self.lu.reset(pattern, island);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            let block = &rows.blocks[i];
+            let mut d = [0.0; small::MAX * small::MAX];
+            if self.side[i] == Side::Given {
+                continue;
+            }
+            let n = self.slopes(rows, i, &mut d);
+            self.add_to_h(pattern, rows, i, (block.jac, n), (block.jac, n), &d);
+            if self.side[i] == Side::Slips {
+                // The limit follows the normal impulse, where that is free to.
+                let normal = rows.normal_of(i);
+                if self.side[normal] == Side::Holds {
+                    let ratio = rows.disk_ratio(i).1;
+                    let (x, _) = self.slipping(rows, i);
+                    let weight = WEIGHT / self.stiffness[normal];
+                    let mut d = [0.0; small::MAX * small::MAX];
+                    for a in 0..n {
+                        d[a] = -ratio * weight * x[a];
+                    }
+                    self.add_to_h(
+                        pattern,
+                        rows,
+                        i,
+                        (block.jac, n),
+                        (rows.blocks[normal].jac, 1),
+                        &d,
+                    );
+                }
+            }
+        }
+    }
+
+    /// H += Ĵ_leftᵀ d Ĵ_right; both of the bodies of block `i`, given by where their rows begin and how many they are.
+    fn add_to_h(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        i: usize,
+        left: (usize, usize),
+        right: (usize, usize),
+        d: &[f64],
+    ) {
+        let block = &rows.blocks[i];
+        let width = 6 * block.n_bodies;
+        let columns = &pattern.columns[block.first_body..];
+        for pair in &pattern.pairs[pattern.first_pair[i]..pattern.first_pair[i + 1]] {
+            let same = columns[pair.slot_a] == columns[pair.slot_b];
+            let jac = &self.jac;
+            let add = |slot_a: usize, slot_b: usize, target: &mut [f64; 36]| {
+                for a in 0..left.1 {
+                    let mut weighted = [0.0; 6];
+                    for b in 0..right.1 {
+                        let w = d[a * right.1 + b];
+                        let jac = &jac[right.0 + b * width + 6 * slot_b..][..6];
+                        for k in 0..6 {
+                            weighted[k] += w * jac[k];
+                        }
+                    }
+                    let jac = &jac[left.0 + a * width + 6 * slot_a..][..6];
+                    for k in 0..6 {
+                        for m in 0..6 {
+                            target[6 * k + m] += jac[k] * weighted[m];
+                        }
+                    }
+                }
+            };
+            if same {
+                add(pair.slot_a, pair.slot_b, &mut self.lu.diagonal[pair.place]);
+            } else {
+                add(pair.slot_a, pair.slot_b, &mut self.lu.below[pair.place]);
+                add(pair.slot_b, pair.slot_a, &mut self.lu.above[pair.place]);
+            }
+        }
+    }
+}
