@@ -26,8 +26,17 @@ const LEFT: f64 = 0.1;
 /// Most steps of a try.
 const MOST_STEPS: u64 = 10;
 
-/// Most steps with trusted sides.
-const MOST_TRUSTED: u32 = 5;
+/// Most solves with trusted sides, and those of them in which friction turns.
+const MOST_TRUSTED: u64 = 12;
+const MOST_TURNS: u32 = 3;
+
+/// Impulses that are off by so much more than the first ones have lost their way.
+const MOST_GROWTH: f64 = 1e4;
+
+/// The first part of the friction to be added, the smallest one, and most solves on the way.
+const FIRST_PART: f64 = 0.25;
+const LAST_PART: f64 = 1.0 / 128.0;
+const MOST_FRICTION: u64 = 200;
 
 /// Numbers to go back to.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +59,8 @@ impl Newton {
         worst: f64,
     ) -> (u64, f64) {
         self.keep(pattern, rows, island);
+        let cones = std::mem::take(&mut self.cones);
+        self.find_cones(pattern, rows, island);
         self.coupled = true;
         self.respond(pattern, rows, island);
         let first = self.residual(pattern, rows, island);
@@ -66,6 +77,8 @@ impl Newton {
         self.take(pattern, rows, island);
         self.coupled = false;
         let after = self.worst(pattern, rows, island, near);
+        self.cones = cones;
+        self.find_cones(pattern, rows, island);
         if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("       coupled: {solves} solves, residual {first:e} -> {left:e}, worst {worst:e} -> {after:e}"); }
         if after < worst {
             return (solves, after);
@@ -74,52 +87,186 @@ impl Newton {
         (solves, f64::INFINITY)
     }
 
-    /// The same with the sides that the guess tells: in smooth motion they are those of the step before, and a solve or two are all it takes.
-    /// (The rates of a guess, times the weights, tell nothing of sides.)
+    /// The same with sides that change only between solves, beginning with those that the guess tells: in smooth motion they are those of the step
+    /// before, and a solve or two are all it takes. Later ones are those of p − e/K. (Within a round of [`Newton::settle`] they are those of
+    /// p − r e/K, which follow every rate that is not closed yet.)
     pub(super) fn trust(
         &mut self,
         pattern: &Pattern,
         rows: &Rows,
         island: &Island,
         near: Near,
-    ) -> u64 {
+    ) -> (u64, bool) {
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        let cones = std::mem::take(&mut self.cones);
+        self.find_cones(pattern, rows, island);
         let worst = self.worst(pattern, rows, island, near);
         self.keep(pattern, rows, island);
         for &i in blocks {
             self.side[i] = self.trusted[i];
         }
-        let (mut solves, mut first) = (0, 0.0);
-        let mut steps = 0;
-        loop {
+        let mut solves = 0;
+        let (mut after, mut before, mut stalls) = (worst, f64::INFINITY, 0);
+        while solves < MOST_TRUSTED {
+            let mut first = 0.0;
+            for step in 0..MOST_TURNS {
+                for &i in blocks {
+                    self.press_trusting(rows, i);
+                }
+                let left = self.residual(pattern, rows, island);
+                first = if step == 0 { left } else { first };
+                if !left.is_finite() || left <= LEFT / WEIGHT * first {
+                    break;
+                }
+                self.assemble_coupled(pattern, rows, island);
+                if !self.lu.factorize(pattern, island) {
+                    break;
+                }
+                self.lu.solve(pattern, island, &mut self.step);
+                self.pull_step(pattern, rows, island);
+                self.go(pattern, rows, island, 1.0);
+                solves += 1;
+            }
+            self.take(pattern, rows, island);
+            after = self.worst(pattern, rows, island, near);
+            if after < 1.0 || !after.is_finite() || after > MOST_GROWTH * worst {
+                break;
+            }
+            let mut changed = false;
             for &i in blocks {
-                self.press_trusting(rows, i);
+                let side = self.natural_side(rows, i);
+                changed |= side != self.side[i];
+                self.side[i] = side;
             }
-            let left = self.residual(pattern, rows, island);
-            first = if steps == 0 { left } else { first };
-            if !left.is_finite() || left <= LEFT / WEIGHT * first || steps == MOST_TRUSTED {
+            for &i in blocks {
+                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                self.centre[row..row + n].copy_from_slice(&self.p[row..row + n]);
+                if self.side[i] == Side::Given
+                    && matches!(rows.blocks[i].bound, Bound::Contact | Bound::Disk)
+                    && !rows.inactive[i]
+                {
+                    self.centre[row..row + n].fill(0.0);
+                }
+            }
+            if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("          active set: {solves} solves, worst {after:e} changed {changed}"); }
+            // What contradicts itself below the tolerance is left so.
+            stalls = if !changed && after > 0.5 * before { stalls + 1 } else { 0 };
+            before = after;
+            if stalls > 1 {
+                if self.worst(pattern, rows, island, Near::ENOUGH) < 1.0 {
+                    after = 0.0;
+                }
                 break;
             }
-            self.assemble_coupled(pattern, rows, island);
-            if !self.lu.factorize(pattern, island) {
-                break;
-            }
-            self.lu.solve(pattern, island, &mut self.step);
-            self.pull_step(pattern, rows, island);
-            self.go(pattern, rows, island, 1.0);
-            steps += 1;
-            solves += 1;
         }
-        self.take(pattern, rows, island);
-        let after = self.worst(pattern, rows, island, near);
         if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("       trust: {solves} solves, worst {worst:e} -> {after:e}"); }
-        if after < worst {
+        self.cones = cones;
+        self.find_cones(pattern, rows, island);
+        if after < 1.0 {
             self.set_limits(pattern, rows, island);
             self.respond(pattern, rows, island);
         } else {
             self.go_back(pattern, rows, island);
         }
-        solves
+        (solves, after < 1.0)
+    }
+
+    /// From no friction, where the problem is convex, to all of it, in parts that are as large as [`trust`](Newton::trust) can follow. Returns the
+    /// number of solves and whether that was all the way; if not, nothing has changed.
+    pub(super) fn add_friction(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        island: &Island,
+        near: Near,
+    ) -> (u64, bool) {
+        let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        let slides = |i: &usize| rows.blocks[*i].bound == Bound::Disk && !rows.inactive[*i];
+        if !blocks.iter().any(slides) {
+            return (0, false);
+        }
+        let begun = Kept {
+            p: self.p.clone(),
+            e: self.e.clone(),
+            centre: self.centre.clone(),
+            u: self.u.clone(),
+        };
+        self.missing = 1.0;
+        let free = self.rounds(pattern, rows, island, near);
+        let (mut solves, mut part) = (free.solves, FIRST_PART);
+        let mut found = free.off < 1.0;
+        while found && self.missing > 0.0 {
+            self.trust_impulses(pattern, rows, island);
+            if self.missing >= 1.0 {
+                for &i in blocks.iter().filter(|i| slides(i)) {
+                    self.trusted[i] = self.side_without_friction(rows, i);
+                }
+            }
+            let before = self.missing;
+            self.missing = (before - part).max(0.0);
+            let (own, closed) = self.trust(pattern, rows, island, near);
+            solves += own;
+            if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("     friction {} part {part} closed {closed} own {own}", 1.0 - self.missing); }
+            if closed {
+                part *= 2.0;
+            } else {
+                self.missing = before;
+                part *= 0.5;
+                found = part >= LAST_PART && solves < MOST_FRICTION;
+            }
+        }
+        self.missing = 0.0;
+        if !found {
+            self.kept = begun;
+            self.go_back(pattern, rows, island);
+        }
+        (solves, found)
+    }
+
+    /// What friction block `i` will do when there is some: what slides slips.
+    fn side_without_friction(&self, rows: &Rows, i: usize) -> Side {
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        let slow = small::length(self.e[row], self.e[row + n - 1]) <= self.allowed[i];
+        match self.side_of_guess(rows, rows.normal_of(i)) {
+            Side::Given if !rows.inactive[rows.normal_of(i)] => Side::Given,
+            _ if slow || n != 2 => Side::Holds,
+            _ => Side::Slips,
+        }
+    }
+
+    /// The side of a block by p − e/K.
+    fn natural_side(&self, rows: &Rows, i: usize) -> Side {
+        let block = &rows.blocks[i];
+        let (row, n, k) = (block.first_row, block.n_rows, self.stiffness[i]);
+        if rows.inactive[i] || block.bound != Bound::None && k <= 0.0 {
+            return Side::Given;
+        }
+        match block.bound {
+            Bound::None => Side::Holds,
+            Bound::Disk => {
+                let (normal, ratio) = self.disk_ratio(rows, i);
+                // A normal that is about to leave carries nothing.
+                let block = rows.normal_of(i);
+                let leaves = !rows.inactive[block] && self.side[block] == Side::Given;
+                let limit = if leaves { 0.0 } else { ratio * self.p[normal].abs() };
+                let mut x = [0.0; 2];
+                for a in 0..n {
+                    x[a] = self.p[row + a] - self.e[row + a] / k;
+                }
+                if small::length(x[0], x[1]) <= limit {
+                    Side::Holds
+                } else if limit > 0.0 && n == 2 {
+                    Side::Slips
+                } else {
+                    Side::Given
+                }
+            }
+            _ => {
+                let x = self.p[row] - self.e[row] / k;
+                let inside = x > rows.lower[row] && x < rows.upper[row];
+                if inside { Side::Holds } else { Side::Given }
+            }
+        }
     }
 
     /// What a block would have on the side it is taken to be.
@@ -142,7 +289,7 @@ impl Newton {
                 }
             }
             Side::Slips => {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 self.limit[i] = ratio * self.next[normal].abs();
                 let (x, _) = self.slipping(rows, i);
                 for a in 0..n {
@@ -272,7 +419,7 @@ impl Newton {
                 // The limit follows the normal impulse, where that is free to.
                 let normal = rows.normal_of(i);
                 if self.side[normal] == Side::Holds {
-                    let ratio = rows.disk_ratio(i).1;
+                    let ratio = self.disk_ratio(rows, i).1;
                     let (x, _) = self.slipping(rows, i);
                     let weight = WEIGHT / self.stiffness[normal];
                     let mut d = [0.0; small::MAX * small::MAX];

@@ -11,6 +11,7 @@ mod lu;
 mod newton;
 mod pattern;
 mod relax;
+mod sweep;
 
 use gelenk_model::Model;
 

@@ -129,6 +129,8 @@ pub(super) struct Newton {
     /// Sides by the impulses of the guess, where there are any. (n blocks)
     pub(super) trusted: Vec<Side>,
     pub trusts: bool,
+    /// The part of the friction that is left out; see [`Newton::add_friction`].
+    pub(super) missing: f64,
     pub(super) next: Vec<f64>,
     pub(super) lu: Lu,
 }
@@ -231,6 +233,31 @@ impl Newton {
         island: &Island,
         near: Near,
     ) -> Found {
+        let mut solves = 0;
+        if std::mem::take(&mut self.trusts) {
+            let (own, mut found) = self.trust(pattern, rows, island, near);
+            solves += own;
+            if !found && !self.cones {
+                let own;
+                (own, found) = self.add_friction(pattern, rows, island, near);
+                solves += own;
+            }
+            if found {
+                return Found { solves, off: 0.0, loose: 0.0 };
+            }
+        }
+        let found = self.rounds(pattern, rows, island, near);
+        Found { solves: solves + found.solves, ..found }
+    }
+
+    /// The rounds of [`settle`](Newton::settle).
+    pub(super) fn rounds(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        island: &Island,
+        near: Near,
+    ) -> Found {
         let (mut most, patience) =
             if self.cones { MOST_CONE_SOLVES } else { (MOST_SOLVES, PATIENCE) };
         let (mut solves, mut rounds) = (0, 0);
@@ -241,18 +268,22 @@ impl Newton {
         let (mut factored, mut inner, mut next_try) = (false, 0, FIRST_TRY);
         self.coupled = false;
         self.sides_of_round.clear();
-        if std::mem::take(&mut self.trusts) {
-            solves += self.trust(pattern, rows, island, near);
-        }
         loop {
             if fresh {
                 let mut worst = self.worst(pattern, rows, island, near);
-                if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("   round {rounds} solves {solves} worst {worst:e} frozen {} coupled {}", self.frozen, self.coupled); if worst<1.0 && self.cones { for &i in &pattern.blocks[island.blocks.0..island.blocks.1] { if rows.blocks[i].bound==Bound::Contact { let r=rows.blocks[i].first_row; eprintln!("     {:?} p {:?} e {:?} mu*pn {:?} slip {:?} pt {:.9e} ", rows.contact(i).touch.bodies, &self.p[r..r+3], &self.e[r..r+3], rows.disk_ratio(i+1).1*self.p[r].abs(), self.side[i+1], self.p[r+1].hypot(self.p[r+2])); } } } }
-                if rounds >= next_try && !self.cones && self.slips(pattern, island) {
+                if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("   round {rounds} solves {solves} worst {worst:e} frozen {} coupled {}", self.frozen, self.coupled); if worst<1.0 && self.cones { for &i in &pattern.blocks[island.blocks.0..island.blocks.1] { if rows.blocks[i].bound==Bound::Contact { let r=rows.blocks[i].first_row; eprintln!("     {:?} p {:?} e {:?} mu*pn {:?} slip {:?} pt {:.9e} ", rows.contact(i).touch.bodies, &self.p[r..r+3], &self.e[r..r+3], self.disk_ratio(rows, i+1).1*self.p[r].abs(), self.side[i+1], self.p[r+1].hypot(self.p[r+2])); } } } }
+                if rounds >= next_try && !self.frozen && self.slips(pattern, island) {
+                    self.trust_impulses(pattern, rows, island);
+                    let (own, found) = self.trust(pattern, rows, island, near);
+                    solves += own;
+                    factored = false;
+                    if found {
+                        return Found { solves, off: 0.0, loose: 0.0 };
+                    }
+                    worst = self.worst(pattern, rows, island, near);
                     while worst >= 1.0 {
                         let (own, after) = self.try_coupled(pattern, rows, island, near, worst);
                         solves += own;
-                        factored = false;
                         if after > GAIN * worst {
                             next_try = rounds + PAUSE;
                             worst = worst.min(after);
@@ -289,7 +320,8 @@ impl Newton {
                 if !worst.is_finite() {
                     break;
                 }
-                let tired = solves > best_at + patience && rounds > LEAST_ROUNDS;
+                let tired = solves > best_at + patience && rounds > LEAST_ROUNDS
+                    || !self.cones && inner >= MOST_INNER && rounds > 1;
                 if solves >= most || tired {
                     if !self.cones || self.frozen || best_enough < 1.0 {
                         break;
@@ -342,7 +374,7 @@ impl Newton {
             let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
             let row = rows.blocks[slide].first_row;
             if self.p[row - 1] != 0.0 {
-                let right = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+                let right = self.disk_ratio(rows, slide).1 * self.e[row].hypot(self.e[row + 1]);
                 most = f64::max(most, (self.shift[i] - right).abs());
             }
         }
@@ -362,6 +394,13 @@ impl Newton {
             }
         }
         self.set_limits(pattern, rows, island);
+    }
+
+    /// The row of the normal that goes with friction block `i`, and the largest ratio of their impulses.
+    #[inline]
+    pub(super) fn disk_ratio(&self, rows: &Rows, i: usize) -> (usize, f64) {
+        let (row, ratio) = rows.disk_ratio(i);
+        (row, (1.0 - self.missing) * ratio)
     }
 
     /// Begins with shifts that may change.
@@ -392,7 +431,7 @@ impl Newton {
     fn cone_of(&self, rows: &Rows, i: usize) -> Option<(f64, f64, f64)> {
         let slide = self.cone[i].filter(|&slide| slide != i)?;
         let (n, t) = ((WEIGHT / self.stiffness[i]).sqrt(), (WEIGHT / self.stiffness[slide]).sqrt());
-        Some((n, t, rows.disk_ratio(slide).1 * n / t))
+        Some((n, t, self.disk_ratio(rows, slide).1 * n / t))
     }
 
     /// Whether block `i` is the friction of a cone, which goes with its normal.
@@ -410,7 +449,7 @@ impl Newton {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
             let row = rows.blocks[slide].first_row;
-            self.wanted[i] = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+            self.wanted[i] = self.disk_ratio(rows, slide).1 * self.e[row].hypot(self.e[row + 1]);
         }
         let n = self.shift.len();
         let trend = self.trend.get_or_insert_with(|| Anderson::new(n));
@@ -457,7 +496,7 @@ impl Newton {
     pub(super) fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             if rows.blocks[i].bound == Bound::Disk {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 self.limit[i] = ratio * self.p[normal].abs();
             }
         }
@@ -482,7 +521,7 @@ impl Newton {
                 continue;
             }
             if self.coupled && rows.blocks[i].bound == Bound::Disk {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 self.limit[i] = ratio * self.next[normal].abs();
             }
             let mut next = [0.0; small::MAX];
@@ -561,7 +600,7 @@ impl Newton {
     }
 
     /// The same of one block.
-    fn off_by(&self, rows: &Rows, i: usize, near: Near) -> f64 {
+    pub(super) fn off_by(&self, rows: &Rows, i: usize, near: Near) -> f64 {
         if rows.inactive[i] {
             return 0.0;
         }
@@ -589,7 +628,7 @@ impl Newton {
             Bound::None => e.iter().map(|e| e * e).sum::<f64>().sqrt() / (part * allowed),
             _ if k <= 0.0 => 0.0,
             Bound::Disk => {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 let limit = ratio * self.p[normal].abs();
                 let mut x = [0.0; 2];
                 for a in 0..n {
@@ -599,6 +638,11 @@ impl Newton {
                 let (held, slow) = (small::length(p[0], p[n - 1]), small::length(e[0], e[n - 1]));
                 if slow < part * allowed && held <= limit * (1.0 + 1e-9) {
                     return slow / (part * allowed);
+                }
+                // At its edge, and slower than anything that is seen: the direction is no matter.
+                let edge = held >= limit * (1.0 - 1e-6) && held <= limit * (1.0 + 1e-9);
+                if edge && limit > 0.0 && slow < Near::ENOUGH.slips * allowed {
+                    return slow / (Near::ENOUGH.slips * allowed);
                 }
                 let size = small::length(x[0], x[1]);
                 let (cut, part) =

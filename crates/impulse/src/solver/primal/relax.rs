@@ -19,13 +19,23 @@ impl Newton {
     /// Takes the stress out of the impulses of an island; rates follow.
     pub(super) fn relax(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         let blocks = &pattern.blocks[island.blocks.0..island.blocks.1];
+        self.trusted.resize(rows.blocks.len(), Side::Given);
+        let idle = |&i: &usize| {
+            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+            self.p[row..row + n].iter().all(|p| *p == 0.0)
+        };
+        if blocks.iter().all(idle) {
+            for &i in blocks {
+                self.trusted[i] = self.side_of_rates(rows, i);
+            }
+            return;
+        }
         let cones = std::mem::take(&mut self.cones);
         self.find_cones(pattern, rows, island);
         self.cones = cones;
         let columns = island.columns.0..island.columns.1;
         // What is left of u for those that take part.
         self.step[columns.clone()].copy_from_slice(&self.u[columns.clone()]);
-        self.trusted.resize(rows.blocks.len(), Side::Given);
         for &i in blocks {
             self.trusted[i] = self.side_of_guess(rows, i);
             // What slips keeps its impulse.
@@ -55,7 +65,7 @@ impl Newton {
                 self.p[a] = (weight * self.e_step[a]).clamp(rows.lower[a], rows.upper[a]);
             }
             if block.bound == Bound::Disk {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 let limit = ratio * self.p[normal].abs();
                 let size = small::length(self.p[row], self.p[row + n - 1]);
                 let size = if n == 1 { self.p[row].abs() } else { size };
@@ -81,8 +91,35 @@ impl Newton {
         }
     }
 
+    /// Takes the sides that the impulses tell as those to trust.
+    pub(super) fn trust_impulses(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+        self.trusted.resize(rows.blocks.len(), Side::Given);
+        for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
+            self.trusted[i] = self.side_of_guess(rows, i);
+        }
+    }
+
+    /// What a block will do at an impact by the rates before it: what touches holds, what slides slips.
+    fn side_of_rates(&self, rows: &Rows, i: usize) -> Side {
+        let block = &rows.blocks[i];
+        let (row, n) = (block.first_row, block.n_rows);
+        let slow = 10.0 * self.allowed[i];
+        if rows.inactive[i] || block.bound != Bound::None && self.stiffness[i] <= 0.0 {
+            return Side::Given;
+        }
+        match block.bound {
+            Bound::None => Side::Holds,
+            Bound::Disk if self.e[row..row + n].iter().any(|e| e.abs() > slow) && n == 2 => {
+                Side::Slips
+            }
+            Bound::Disk => Side::Holds,
+            _ if self.e[row] > -slow => Side::Holds,
+            _ => Side::Given,
+        }
+    }
+
     /// What a block did by its impulses.
-    fn side_of_guess(&self, rows: &Rows, i: usize) -> Side {
+    pub(super) fn side_of_guess(&self, rows: &Rows, i: usize) -> Side {
         let block = &rows.blocks[i];
         let (row, n) = (block.first_row, block.n_rows);
         if rows.inactive[i] {
@@ -93,7 +130,7 @@ impl Newton {
             Bound::None => Side::Holds,
             _ if self.stiffness[i] <= 0.0 => Side::Given,
             Bound::Disk => {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 let limit = ratio * self.p[normal].abs();
                 let size = if n == 2 { small::length(p[0], p[1]) } else { p[0].abs() };
                 if limit <= 0.0 {
