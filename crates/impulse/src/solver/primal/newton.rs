@@ -129,6 +129,8 @@ pub(super) struct Newton {
     /// Sides by the impulses of the guess, where there are any. (n blocks)
     pub(super) trusted: Vec<Side>,
     pub trusts: bool,
+    /// Weight of the rows where friction is coupled.
+    pub(super) weight: f64,
     /// The part of the friction that is left out; see [`Newton::add_friction`].
     pub(super) missing: f64,
     pub(super) next: Vec<f64>,
@@ -150,6 +152,7 @@ impl Newton {
             numbers.resize(n_blocks, 0.0);
         }
         self.trend = None;
+        self.weight = WEIGHT;
         self.cone.resize(n_blocks, None);
         self.side.resize(n_blocks, Side::Given);
         self.side_before.resize(n_blocks, Side::Given);
