@@ -82,7 +82,6 @@ impl Newton {
         let after = self.worst(pattern, rows, island, near);
         self.cones = cones;
         self.find_cones(pattern, rows, island);
-        if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("       coupled: {solves} solves, residual {first:e} -> {left:e}, worst {worst:e} -> {after:e}"); }
         if after < worst {
             return (solves, after);
         }
@@ -151,7 +150,6 @@ impl Newton {
                     self.centre[row..row + n].fill(0.0);
                 }
             }
-            if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("          active set: {solves} solves, worst {after:e} changed {changed}"); }
             // What contradicts itself below the tolerance is left so.
             let slow = !changed && after > 0.5 * before;
             before = after;
@@ -168,7 +166,6 @@ impl Newton {
                 self.weight = HEAVY;
             }
         }
-        if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("       trust: {solves} solves, worst {worst:e} -> {after:e}"); }
         self.weight = WEIGHT;
         self.cones = cones;
         self.find_cones(pattern, rows, island);
@@ -216,7 +213,6 @@ impl Newton {
             self.missing = (before - part).max(0.0);
             let (own, closed) = self.trust(pattern, rows, island, near);
             solves += own;
-            if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("     friction {} part {part} closed {closed} own {own}", 1.0 - self.missing); }
             if closed {
                 part *= 2.0;
             } else {
@@ -353,7 +349,6 @@ impl Newton {
             if after < best.1 {
                 best = (alpha, after);
             }
-            if std::env::var("DBG").as_deref() == Ok("2") { let n=self.side.iter().filter(|s| **s==Side::Slips).count(); let g=self.side.iter().filter(|s| **s==Side::Given).count(); eprintln!("  alpha {alpha} before {before:e} after {after:e} slips {n} given {g}"); }
             if after <= (1.0 - 0.1 * alpha) * before {
                 return Some(after);
             }

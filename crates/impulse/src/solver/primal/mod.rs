@@ -11,7 +11,6 @@ mod lu;
 mod newton;
 mod pattern;
 mod relax;
-mod sweep;
 
 use gelenk_model::Model;
 
@@ -193,7 +192,6 @@ impl Primal {
             solves += own;
             let slides = |i: &usize| rows.slides(*i) && !rows.inactive[*i];
             let blocks = &self.pattern.blocks[island.blocks.0..island.blocks.1];
-            if std::env::var("DBG").is_ok() && way != Way::Limits { eprintln!("{way:?} vel {velocity} solves {own} settled {settled} blocks {}", blocks.len()); }
             if settled || way == Way::Cones || !blocks.iter().any(slides) {
                 return (solves, settled);
             }

@@ -274,7 +274,6 @@ impl Newton {
         loop {
             if fresh {
                 let mut worst = self.worst(pattern, rows, island, near);
-                if std::env::var("DBG").as_deref() == Ok("3") { eprintln!("   round {rounds} solves {solves} worst {worst:e} frozen {} coupled {}", self.frozen, self.coupled); if worst<1.0 && self.cones { for &i in &pattern.blocks[island.blocks.0..island.blocks.1] { if rows.blocks[i].bound==Bound::Contact { let r=rows.blocks[i].first_row; eprintln!("     {:?} p {:?} e {:?} mu*pn {:?} slip {:?} pt {:.9e} ", rows.contact(i).touch.bodies, &self.p[r..r+3], &self.e[r..r+3], self.disk_ratio(rows, i+1).1*self.p[r].abs(), self.side[i+1], self.p[r+1].hypot(self.p[r+2])); } } } }
                 if rounds >= next_try && !self.frozen && self.slips(pattern, island) {
                     self.trust_impulses(pattern, rows, island);
                     let (own, found) = self.trust(pattern, rows, island, near);
