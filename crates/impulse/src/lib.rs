@@ -13,6 +13,7 @@ mod drives;
 pub mod error;
 mod explain;
 pub mod flight;
+mod hand;
 mod hinges;
 mod joints;
 mod kick;
