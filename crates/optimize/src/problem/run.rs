@@ -565,8 +565,8 @@ impl Job<'_> {
         };
         let mut violated: Vec<(RowAt, f64)> = end.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
         let infeasibility = violated.iter().fold(0.0_f64, |m, (_, v)| m.max(v.abs()));
-        // Conditions of the user say more than continuity.
-        violated.sort_by_key(|(row, _)| matches!(row, RowAt::Link(..)));
+        // Conditions of the user say more than continuity and copies of start values.
+        violated.sort_by_key(|&(row, _)| matches!(row, RowAt::Link(..)) || program.describe(row).starts_with("`start."));
         let named: Vec<(String, f64)> =
             violated.iter().take(8).map(|&(row, v)| (program.describe(row), v)).collect();
         let solution = self.instance.solution(x)?;
