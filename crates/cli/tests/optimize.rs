@@ -31,7 +31,11 @@ fn the_list_the_file_and_a_wrong_name() {
     let value = json_of(folder.path(), &["optimize"], 0);
     assert!(value["problems"].as_array().unwrap().iter().any(|p| p["name"] == "cart-pole"));
     let printed = stdout(&gelenk(folder.path(), &["optimize", "goddard", "--print"]));
-    std::fs::write(folder.path().join("my.toml"), printed.replace("intervals = 50", "intervals = 10")).unwrap();
+    std::fs::write(
+        folder.path().join("my.toml"),
+        printed.replace("intervals = 50", "intervals = 10"),
+    )
+    .unwrap();
     let value = json_of(folder.path(), &["optimize", "my.toml"], 0);
     assert_eq!(value["nodes"].as_array().unwrap().len(), 11);
     let output = gelenk(folder.path(), &["optimize", "cart-pol"]);
@@ -47,7 +51,11 @@ fn the_list_the_file_and_a_wrong_name() {
 fn conditions_that_contradict_each_other_end_with_no() {
     let folder = folder();
     let text = stdout(&gelenk(folder.path(), &["optimize", "double-integrator", "--print"]));
-    std::fs::write(folder.path().join("hurry.toml"), text.replace("lower = 0.01 }", "lower = 0.01, upper = 1 }")).unwrap();
+    std::fs::write(
+        folder.path().join("hurry.toml"),
+        text.replace("lower = 0.01 }", "lower = 0.01, upper = 1 }"),
+    )
+    .unwrap();
     let output = gelenk(folder.path(), &["optimize", "hurry.toml", "--json"]);
     assert_eq!(code(&output), 1);
     let value = json(&output);
@@ -66,7 +74,11 @@ fn a_killed_run_goes_on_where_it_was() {
     let folder = folder();
     let args = ["optimize", "goddard", "--intervals", "300", "--json"];
     let whole = json_of(folder.path(), &args[..4], 0);
-    let mut child = common::command(folder.path(), &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = common::command(folder.path(), &args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let begin = Instant::now();
     let saved = folder.path().join("goddard.checkpoint.old");
     while !saved.exists() {

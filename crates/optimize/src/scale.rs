@@ -40,12 +40,18 @@ impl Scales {
         // A guess at rest may have no slope: then the curvature tells how large the objective becomes.
         for (k, stage) in stages.iter().enumerate() {
             let n = shape.stages[k].variables;
-            for (j, h) in stage.hessian.iter().flat_map(|h| h.diagonal().iter().copied().collect::<Vec<_>>()).enumerate() {
+            for (j, h) in stage
+                .hessian
+                .iter()
+                .flat_map(|h| h.diagonal().iter().copied().collect::<Vec<_>>())
+                .enumerate()
+            {
                 let at = if j < n { shape.variable_at(k) + j } else { shape.global_at() + j - n };
                 steep = steep.max((h * size[at] * size[at]).abs());
             }
         }
-        let objective = if steep > 0.0 { (STEEPEST / steep).clamp(OBJECTIVE.0, OBJECTIVE.1) } else { 1.0 };
+        let objective =
+            if steep > 0.0 { (STEEPEST / steep).clamp(OBJECTIVE.0, OBJECTIVE.1) } else { 1.0 };
         Ok(Scales { variables: size, equal, unequal, objective })
     }
 }
@@ -64,7 +70,8 @@ fn rows(shape: &Shape, stages: &[StageDerivatives], size: &[f64]) -> (Vec<f64>, 
         let slot = if which { &mut equal[row] } else { &mut unequal[row] };
         *slot = slot.max((value * size[variable]).abs());
     });
-    let invert = |list: Vec<f64>| list.into_iter().map(|m| if m > 0.0 { 1.0 / m } else { 1.0 }).collect();
+    let invert =
+        |list: Vec<f64>| list.into_iter().map(|m| if m > 0.0 { 1.0 / m } else { 1.0 }).collect();
     (invert(equal), invert(unequal))
 }
 
@@ -124,7 +131,11 @@ fn sizes(shape: &Shape, stages: &[StageDerivatives], nominal: &[Option<f64>]) ->
 }
 
 /// Every entry of the Jacobian: whether it is an equality, row, variable, value.
-fn each(shape: &Shape, stages: &[StageDerivatives], mut visit: impl FnMut(bool, usize, usize, f64)) {
+fn each(
+    shape: &Shape,
+    stages: &[StageDerivatives],
+    mut visit: impl FnMut(bool, usize, usize, f64),
+) {
     for (k, stage) in stages.iter().enumerate() {
         let n = shape.stages[k].variables;
         for j in 0..n + shape.globals {
@@ -161,7 +172,8 @@ impl<'a> Scaled<'a> {
     pub fn new(inner: &'a mut dyn Program, scales: &'a Scales) -> Self {
         let shape = inner.shape().clone();
         let (lower, upper) = inner.bounds();
-        let divide = |list: &[f64]| list.iter().zip(&scales.variables).map(|(b, s)| b / s).collect();
+        let divide =
+            |list: &[f64]| list.iter().zip(&scales.variables).map(|(b, s)| b / s).collect();
         let bounds = (divide(lower), divide(upper));
         let (lower, upper) = inner.row_bounds();
         let times = |list: &[f64]| list.iter().zip(&scales.unequal).map(|(b, s)| b * s).collect();
@@ -175,7 +187,8 @@ impl<'a> Scaled<'a> {
 
     fn size(&self, stage: usize, j: usize) -> f64 {
         let n = self.shape.stages[stage].variables;
-        let at = if j < n { self.shape.variable_at(stage) + j } else { self.shape.global_at() + j - n };
+        let at =
+            if j < n { self.shape.variable_at(stage) + j } else { self.shape.global_at() + j - n };
         self.scales.variables[at]
     }
 
@@ -197,7 +210,8 @@ impl<'a> Scaled<'a> {
     fn scale_values(&self, stage: usize, values: &mut StageValues) {
         values.cost *= self.scales.objective;
         let [equal, unequal, left, right] = self.factors(stage);
-        let times = |list: &mut [f64], by: &[f64]| list.iter_mut().zip(by).for_each(|(v, f)| *v *= f);
+        let times =
+            |list: &mut [f64], by: &[f64]| list.iter_mut().zip(by).for_each(|(v, f)| *v *= f);
         times(&mut values.equal, equal);
         times(&mut values.unequal, unequal);
         times(&mut values.left, left);
@@ -271,13 +285,16 @@ impl Program for Scaled<'_> {
 
     fn places(&self, x: &[f64], links: &[f64]) -> Option<crate::program::Places> {
         let plain: Vec<f64> = x.iter().zip(&self.scales.variables).map(|(x, s)| x * s).collect();
-        let multipliers: Vec<f64> = links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
+        let multipliers: Vec<f64> =
+            links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
         self.inner.places(&plain, &multipliers)
     }
 
     fn recenter(&mut self, x: &mut [f64], links: &mut [f64]) -> Result<bool, Fault> {
-        let mut plain: Vec<f64> = x.iter().zip(&self.scales.variables).map(|(x, s)| x * s).collect();
-        let mut multipliers: Vec<f64> = links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
+        let mut plain: Vec<f64> =
+            x.iter().zip(&self.scales.variables).map(|(x, s)| x * s).collect();
+        let mut multipliers: Vec<f64> =
+            links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
         if !self.inner.recenter(&mut plain, &mut multipliers)? {
             return Ok(false);
         }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gelenk::optimize::interior::Status;
-use gelenk::optimize::problem::{Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize};
+use gelenk::optimize::problem::{
+    Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize,
+};
 use gelenk::optimize::{CheckpointError, answer_json, gallery, status_word};
 use serde_json::{Value, json};
 
@@ -30,7 +32,8 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     if args.print {
         return Ok(Answer::done(json!({ "problem": name, "text": text }), text).asked());
     }
-    let problem = gelenk::optimize::read(name, &text, &args.set, folder.as_deref()).map_err(|faults| bad_model(&faults))?;
+    let problem = gelenk::optimize::read(name, &text, &args.set, folder.as_deref())
+        .map_err(|faults| bad_model(&faults))?;
     let stem = files::file_stem(&problem.name);
     let checkpoint = match (&args.checkpoint, args.no_checkpoint) {
         (_, true) => None,
@@ -53,10 +56,15 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         max_iterations: args.max_iterations.map(|n| n as usize),
         warm,
     };
-    let settings = format!("{:?} {} {:?} {:?} {:?}", args.set, args.seed, args.intervals, args.tolerance, args.from);
+    let settings = format!(
+        "{:?} {} {:?} {:?} {:?}",
+        args.set, args.seed, args.intervals, args.tolerance, args.from
+    );
     let key = gelenk::optimize::key(&text, &settings);
     let resume = match (&checkpoint, args.resume) {
-        (Some(path), true) => Some(gelenk::optimize::restore(path, &key).map_err(|e| checkpoint_failure(&e))?),
+        (Some(path), true) => {
+            Some(gelenk::optimize::restore(path, &key).map_err(|e| checkpoint_failure(&e))?)
+        }
         _ => None,
     };
     interrupt::be_graceful();
@@ -75,7 +83,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let finished = match result {
         Ok(finished) => finished,
         Err(Failed::File(faults)) => return Err(bad_model(&faults)),
-        Err(error) => return Err(Failure::new(Exit::Failed, error.to_string()).help("another guess may help")),
+        Err(error) => {
+            return Err(
+                Failure::new(Exit::Failed, error.to_string()).help("another guess may help")
+            );
+        }
     };
     let best = &finished.found[finished.best];
     let mut json = answer_json(&problem, &finished);
@@ -83,7 +95,10 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let mut text = summary(&problem, &finished, wall_seconds);
     let mut failure = trouble;
     if let Some(path) = &args.output {
-        match files::write(path, format!("{}\n", json!({ "problem": problem.name, "motion": best.solution })).as_bytes()) {
+        match files::write(
+            path,
+            format!("{}\n", json!({ "problem": problem.name, "motion": best.solution })).as_bytes(),
+        ) {
             Ok(()) => {
                 let _ = writeln!(text, "motion: {}", path.display());
             }
@@ -181,7 +196,8 @@ fn text_of(name: &str) -> Result<(String, Option<PathBuf>), Failure> {
                 return Err(Failure::input(format!("`{name}` is larger than a problem may be")));
             }
             let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
-            let text = String::from_utf8(bytes).map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text")))?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text")))?;
             Ok((text, path.parent().map(Path::to_owned)))
         }
         Ok(_) => Err(Failure::input(format!("`{name}` is not a regular file"))),
@@ -259,7 +275,10 @@ impl Watch<'_> {
             if !title.is_empty() {
                 show::err(&styled(BOLD, title.trim_end()));
             }
-            show::err(&styled(DIM, "iteration        objective  infeasibility        KKT    step  active"));
+            show::err(&styled(
+                DIM,
+                "iteration        objective  infeasibility        KKT    step  active",
+            ));
         }
         let note = if live.restoring { "  restoring feasibility" } else { "" };
         show::err(&format!(
@@ -306,7 +325,11 @@ fn summary(problem: &Problem, finished: &Finished, wall_seconds: f64) -> String 
         out.push_str(&table.render(width()));
         let failed = finished.found.iter().filter(|f| f.status != Status::Optimal).count();
         if failed > 0 {
-            let _ = writeln!(out, "  {failed} of {} starts did not come to an optimum", finished.found.len());
+            let _ = writeln!(
+                out,
+                "  {failed} of {} starts did not come to an optimum",
+                finished.found.len()
+            );
         }
     }
     if best.status != Status::Optimal && best.violated.len() > 1 {

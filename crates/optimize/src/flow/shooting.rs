@@ -72,7 +72,12 @@ impl Charted for Mechanism {
 }
 
 /// Names of quantities: states, controls at the start of the interval and, where they are lines, at its end (`u.NAME.end`), parameters, `t`.
-fn quantity_names(states: &[String], controls: &[String], parameters: &[String], shape: ControlShape) -> Vec<String> {
+fn quantity_names(
+    states: &[String],
+    controls: &[String],
+    parameters: &[String],
+    shape: ControlShape,
+) -> Vec<String> {
     let mut names = states.to_vec();
     names.extend(controls.iter().map(|c| format!("u.{c}")));
     if shape == ControlShape::Linear {
@@ -137,7 +142,9 @@ impl<F: Charted> Shooting<F> {
                 let placed = charts[node].place(mechanism, xi);
                 placed.map(|(y, _)| y).map_err(|reason| Fault::Chart { node, reason })
             }
-            (Nodes::Plain, Some(_)) => Err(Fault::Chart { node, reason: "it has no chart yet".into() }),
+            (Nodes::Plain, Some(_)) => {
+                Err(Fault::Chart { node, reason: "it has no chart yet".into() })
+            }
             _ => Ok(xi.to_vec()),
         }
     }
@@ -151,7 +158,9 @@ impl<F: Charted> Shooting<F> {
     }
 
     fn n_numbers(&self) -> usize {
-        self.flow.mechanism().map_or(self.flow.sizes().states, |mechanism| 2 * (mechanism.n - mechanism.m))
+        self.flow
+            .mechanism()
+            .map_or(self.flow.sizes().states, |mechanism| 2 * (mechanism.n - mechanism.m))
     }
 
     /// Where an interval ends, as a state of the flow on its constraints: for simulating from node to node, however far that is.
@@ -159,9 +168,12 @@ impl<F: Charted> Shooting<F> {
         let (xi, u, p) = self.split(interval, z);
         let x0 = self.state(interval, xi)?;
         let leg = self.leg(interval, &x0, u, p);
-        let (x, _) = Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
+        let (x, _) =
+            Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
         match self.flow.mechanism() {
-            Some(mechanism) => project(mechanism, &x).map_err(|reason| Fault::Chart { node: interval + 1, reason }),
+            Some(mechanism) => {
+                project(mechanism, &x).map_err(|reason| Fault::Chart { node: interval + 1, reason })
+            }
             None => Ok(x),
         }
     }
@@ -279,15 +291,23 @@ impl<F: Charted> Motion for Shooting<F> {
         let (xi, u, p) = self.split(interval, z);
         let x0 = self.state(interval, xi)?;
         let leg = self.leg(interval, &x0, u, p);
-        let (x, cost) = Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
+        let (x, cost) =
+            Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
         Ok(Arrival { state: DVector::from_vec(self.numbers(interval + 1, &x)), cost })
     }
 
-    fn linearize(&self, interval: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn linearize(
+        &self,
+        interval: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         let (xi, u, p) = self.split(interval, z);
         let charts = match (&self.nodes, self.flow.mechanism()) {
             (Nodes::Charts(charts), Some(mechanism)) => Some((charts, mechanism)),
-            (Nodes::Plain, Some(_)) => return Err(Fault::Chart { node: interval, reason: "it has no chart yet".into() }),
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node: interval, reason: "it has no chart yet".into() });
+            }
             _ => None,
         };
         let placed = match charts {
@@ -306,7 +326,10 @@ impl<F: Charted> Motion for Shooting<F> {
         let (mut values, mut rows) = match charts {
             Some((charts, mechanism)) => {
                 let next = &charts[interval + 1];
-                (next.measure(mechanism, &tangent.x), next.measure_directions(mechanism, &tangent.dx, k))
+                (
+                    next.measure(mechanism, &tangent.x),
+                    next.measure_directions(mechanism, &tangent.dx, k),
+                )
             }
             None => (tangent.x.clone(), tangent.dx.clone()),
         };
@@ -334,7 +357,12 @@ impl<F: Charted> Motion for Shooting<F> {
         &self.quantities
     }
 
-    fn observe(&self, node: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn observe(
+        &self,
+        node: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         let (xi, u, p) = self.split(node, z);
         let sizes = self.sizes(node);
         let n = self.flow.sizes().states;
@@ -352,11 +380,16 @@ impl<F: Charted> Motion for Shooting<F> {
                     }
                 }
                 if let (Some(weights), Some(curvature)) = (weights, &mut curvature) {
-                    add_block(curvature, &charts[node].curvature(mechanism, &placed, &weights[..n]));
+                    add_block(
+                        curvature,
+                        &charts[node].curvature(mechanism, &placed, &weights[..n]),
+                    );
                 }
                 values.extend(placed.y);
             }
-            (Nodes::Plain, Some(_)) => return Err(Fault::Chart { node, reason: "it has no chart yet".into() }),
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node, reason: "it has no chart yet".into() });
+            }
             _ => {
                 values.extend(xi);
                 for i in 0..n {
@@ -419,7 +452,11 @@ fn add_block(to: &mut DMatrix<f64>, block: &[f64]) {
 
 impl<F: Flow> Runner<'_, F> {
     /// Steps, each with an error of about `tolerance` at most: compared with two of half the length.
-    pub(crate) fn choose_steps(&mut self, leg: &Leg<'_>, tolerance: f64) -> Result<Vec<f64>, Stuck> {
+    pub(crate) fn choose_steps(
+        &mut self,
+        leg: &Leg<'_>,
+        tolerance: f64,
+    ) -> Result<Vec<f64>, Stuck> {
         const FINEST: u32 = 12;
         let mut ends = Vec::new();
         let mut x = leg.x0.to_vec();
@@ -450,11 +487,20 @@ impl<F: Flow> Runner<'_, F> {
     }
 
     /// Error of one step against two, and its end.
-    fn compare(&mut self, leg: &Leg<'_>, x: &[f64], at: f64, part: f64) -> Result<(f64, Vec<f64>), Stuck> {
+    fn compare(
+        &mut self,
+        leg: &Leg<'_>,
+        x: &[f64],
+        at: f64,
+        part: f64,
+    ) -> Result<(f64, Vec<f64>), Stuck> {
         let whole = self.once(leg, x, at, part)?;
         let half = self.once(leg, x, at, 0.5 * part)?;
         let half = self.once(leg, &half, at + 0.5 * part, 0.5 * part)?;
-        let error = whole.iter().zip(&half).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs() / (1.0 + b.abs())));
+        let error = whole
+            .iter()
+            .zip(&half)
+            .fold(0.0, |most: f64, (a, b)| most.max((a - b).abs() / (1.0 + b.abs())));
         Ok((if error.is_nan() { f64::INFINITY } else { error }, whole))
     }
 }

@@ -193,7 +193,9 @@ pub fn optimize(
     let (states, controls, free, sign) = match names {
         Some(names) => names,
         None => {
-            let instance = problem.instance(problem.n_steps() - 1, options.intervals).map_err(|d| Failed::File(Box::new(d)))?;
+            let instance = problem
+                .instance(problem.n_steps() - 1, options.intervals)
+                .map_err(|d| Failed::File(Box::new(d)))?;
             (instance.states, instance.controls, instance.free, instance.sign)
         }
     };
@@ -251,7 +253,8 @@ fn one_start(
     for step in first..steps {
         let last = step + 1 == steps;
         let intervals = options.intervals.filter(|_| last);
-        let mut instance = problem.instance(step, intervals).map_err(|d| Failed::File(Box::new(d)))?;
+        let mut instance =
+            problem.instance(step, intervals).map_err(|d| Failed::File(Box::new(d)))?;
         if let Some(tolerance) = options.tolerance
             && last
         {
@@ -284,7 +287,8 @@ fn one_start(
         if last || !fine {
             let mut end = end;
             if !last && end.status != Status::Stopped {
-                end.message = format!("step {} of {steps} of the homotopy: {}", step + 1, end.message);
+                end.message =
+                    format!("step {} of {steps} of the homotopy: {}", step + 1, end.message);
             }
             return Ok((end, job.instance));
         }
@@ -319,7 +323,11 @@ struct JobEnd {
 }
 
 impl Job<'_> {
-    fn solve(&mut self, resume: Option<Checkpoint>, watch: &mut Watcher<'_>) -> Result<(JobEnd, Scales, Vec<f64>), Fault> {
+    fn solve(
+        &mut self,
+        resume: Option<Checkpoint>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<(JobEnd, Scales, Vec<f64>), Fault> {
         let mut x = self.instance.x.clone();
         let mut state: Option<SolverState> = None;
         let mut scales: Option<Scales> = None;
@@ -350,16 +358,22 @@ impl Job<'_> {
                 state = Some(inner);
             }
             let origin = Origin { begin: &begin, begin_x: &begin_x, inherited: inherited.as_ref() };
-            let sqp_options =
-                SqpOptions { tolerance: self.instance.tolerance, max_iterations: self.instance.max_iterations };
+            let sqp_options = SqpOptions {
+                tolerance: self.instance.tolerance,
+                max_iterations: self.instance.max_iterations,
+            };
             let mut end = match state.take() {
-                None if self.instance.sqp => self.sqp(&x, None, &sizes, &origin, &sqp_options, watch)?,
+                None if self.instance.sqp => {
+                    self.sqp(&x, None, &sizes, &origin, &sqp_options, watch)?
+                }
                 Some(SolverState::Sqp(at, equal, unequal)) => {
                     let at = unscaled(&at, &sizes);
                     self.sqp(&at, Some((equal, unequal)), &sizes, &origin, &sqp_options, watch)?
                 }
                 None => self.interior(&x, None, &sizes, &origin, watch)?,
-                Some(SolverState::Interior(inner)) => self.interior(&x, Some(*inner), &sizes, &origin, watch)?,
+                Some(SolverState::Interior(inner)) => {
+                    self.interior(&x, Some(*inner), &sizes, &origin, watch)?
+                }
             };
             x = unscaled(&end.x, &sizes);
             self.iterations += end.iterations;
@@ -369,10 +383,12 @@ impl Job<'_> {
             {
                 let (equal, unequal) = inner.multipliers();
                 let known = (equal.to_vec(), unequal.to_vec());
-                let options = SqpOptions { tolerance: 1e-3 * self.instance.tolerance, max_iterations: 10 };
+                let options =
+                    SqpOptions { tolerance: 1e-3 * self.instance.tolerance, max_iterations: 10 };
                 let polished = self.sqp(&x, Some(known), &sizes, &origin, &options, watch)?;
                 self.iterations += polished.iterations;
-                let holds = polished.violated.iter().all(|(_, v)| v.abs() <= self.instance.tolerance);
+                let holds =
+                    polished.violated.iter().all(|(_, v)| v.abs() <= self.instance.tolerance);
                 if polished.status == Status::Stopped {
                     end.status = Status::Stopped;
                 } else if polished.kkt <= end.kkt && holds {
@@ -415,7 +431,12 @@ impl Job<'_> {
     }
 
     /// Puts charts where they were, and the multipliers of links into them.
-    fn restore(&mut self, checkpoint: &Checkpoint, state: &mut SolverState, scales: &Scales) -> Result<(), Fault> {
+    fn restore(
+        &mut self,
+        checkpoint: &Checkpoint,
+        state: &mut SolverState,
+        scales: &Scales,
+    ) -> Result<(), Fault> {
         if checkpoint.places.covectors.iter().all(Vec::is_empty) {
             return Ok(());
         }
@@ -458,7 +479,10 @@ impl Job<'_> {
             let checkpoint = || {
                 let core = report.state.core();
                 let places = report.program.places(&core.x.value, &core.y)?;
-                Some(teller.checkpoint(SolverState::Interior(Box::new(report.state.clone())), places))
+                Some(
+                    teller
+                        .checkpoint(SolverState::Interior(Box::new(report.state.clone())), places),
+                )
             };
             watch(&Live {
                 stage: teller.stage,
@@ -503,7 +527,10 @@ impl Job<'_> {
             let checkpoint = || {
                 let places = report.program.places(report.x, report.multipliers.0)?;
                 let (equal, unequal) = report.multipliers;
-                Some(teller.checkpoint(SolverState::Sqp(report.x.to_vec(), equal.to_vec(), unequal.to_vec()), places))
+                Some(teller.checkpoint(
+                    SolverState::Sqp(report.x.to_vec(), equal.to_vec(), unequal.to_vec()),
+                    places,
+                ))
             };
             watch(&Live {
                 stage: teller.stage,
@@ -563,10 +590,13 @@ impl Job<'_> {
                 RowAt::Variable(_) => 1.0,
             }
         };
-        let mut violated: Vec<(RowAt, f64)> = end.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
+        let mut violated: Vec<(RowAt, f64)> =
+            end.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
         let infeasibility = violated.iter().fold(0.0_f64, |m, (_, v)| m.max(v.abs()));
         // Conditions of the user say more than continuity and copies of start values.
-        violated.sort_by_key(|&(row, _)| matches!(row, RowAt::Link(..)) || program.describe(row).starts_with("`start."));
+        violated.sort_by_key(|&(row, _)| {
+            matches!(row, RowAt::Link(..)) || program.describe(row).starts_with("`start.")
+        });
         let named: Vec<(String, f64)> =
             violated.iter().take(8).map(|&(row, v)| (program.describe(row), v)).collect();
         let solution = self.instance.solution(x)?;
