@@ -121,6 +121,7 @@ pub(crate) fn build(
     problem: &Problem,
     step: usize,
     intervals: Option<usize>,
+    shorter: bool,
 ) -> Result<Instance, Diagnostics> {
     let spec = &problem.spec;
     let homotopy = problem.step(step);
@@ -177,7 +178,22 @@ pub(crate) fn build(
             read.intervals = n.clamp(1, MOST_INTERVALS);
         }
         let duration = homotopy.and_then(|h| h.duration.as_ref()).unwrap_or(&grid.duration);
+        let n_whole = read.intervals;
+        if shorter {
+            read.intervals = n_whole.div_ceil(2);
+        }
         set_duration(scope, read, duration, &free, &free_start);
+        if shorter {
+            // Half the intervals, as long as before.
+            let share = read.intervals as f64 / n_whole as f64;
+            read.length *= share;
+            for duration in &mut read.durations {
+                match duration {
+                    Duration::Fixed(length) => *length *= share,
+                    Duration::Part { part, .. } => *part *= share,
+                }
+            }
+        }
     };
     if spec.phase.is_empty() {
         match &spec.grid {
