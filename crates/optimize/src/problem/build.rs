@@ -110,6 +110,7 @@ struct Read {
     intervals: usize,
     fine: usize,
     accuracy: f64,
+    steps: usize,
     simulate: bool,
     durations: Vec<Duration>,
     /// Guess of the whole duration.
@@ -236,7 +237,7 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
                     (Ok(flow), Some(read)) => {
                         let shape = shape_of(read.kind);
                         let durations = read.durations.clone();
-                        motions.push(Box::new(Shooting::new(flow, shape, durations, 2, &full_names, &control_names, &free)));
+                        motions.push(Box::new(Shooting::new(flow, shape, durations, read.steps, &full_names, &control_names, &free)));
                     }
                     (Err(message), _) => scope.fault("bad-model", at, message, None),
                     _ => {}
@@ -258,7 +259,7 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
             let phase = spec.phase.get(i);
             if let Some(flow) = formulas(&mut scope, problem, phase, &flow_names, &controls, &free, &known) {
                 let shape = shape_of(read.kind);
-                motions.push(Box::new(Shooting::new(flow, shape, read.durations.clone(), 2, &flow_names, &controls, &free)));
+                motions.push(Box::new(Shooting::new(flow, shape, read.durations.clone(), read.steps, &flow_names, &controls, &free)));
             }
         }
     }
@@ -572,6 +573,7 @@ fn read_grid(scope: &mut Scope<'_>, grid: &GridSpec, name: &str) -> Read {
         intervals: scope.count(&grid.intervals, MOST_INTERVALS).unwrap_or(1),
         fine: grid.fine.as_ref().and_then(|f| scope.count(f, 100)).unwrap_or(1),
         accuracy: grid.accuracy.as_ref().and_then(|a| positive(scope, a)).unwrap_or(1e-9),
+        steps: grid.steps.as_ref().and_then(|s| scope.count(s, 1024)).unwrap_or(1),
         simulate,
         durations: Vec::new(),
         length: 1.0,
