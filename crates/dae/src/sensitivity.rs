@@ -27,9 +27,6 @@ use crate::tangent::Tangents;
 /// How far varied trajectories go from the main one.
 const EPSILON: f64 = 1e-5;
 
-/// The same where force laws have corners, which neighbours pass at other times: an error of first order.
-const NEAR: f64 = 3e-7;
-
 /// Times farther they are brought back.
 const FAR: f64 = 10.0;
 
@@ -154,7 +151,6 @@ pub fn sensitivities<'m>(
     let freedoms = directions.ncols();
     let mut tangents = Tangents::new(&equations);
     let modes = equations.mode.clone();
-    let epsilon = if model.signals.n_kinks() > 0 { NEAR } else { EPSILON };
 
     // Columns at the start, by direction of positions and of velocities, then by input, then by parameter.
     let mut begins: Vec<[Vec<f64>; 2]> = Vec::new();
@@ -167,7 +163,7 @@ pub fn sensitivities<'m>(
             w[offset + i] = directions[(i, k % freedoms)];
         }
         // As far in the coordinate that goes farthest.
-        let step = epsilon / w.iter().fold(1e-3, |a: f64, b| a.max(b.abs()));
+        let step = EPSILON / w.iter().fold(1e-3, |a: f64, b| a.max(b.abs()));
         let ends = if kind == Derivatives::Exact {
             equations.project_columns(&mut tangents, t0, &y, &mut [&mut w]);
             [w, Vec::new()]
@@ -191,7 +187,7 @@ pub fn sensitivities<'m>(
             Derivatives::Internal => [y.clone(), y.clone()],
         });
         columns.push(Column::Input(i));
-        scale.push(1.0 / epsilon);
+        scale.push(1.0 / EPSILON);
     }
     for varied in parameters {
         let mut both = Vec::new();
@@ -240,9 +236,9 @@ pub fn sensitivities<'m>(
         ..gelenk_ode::Options::default()
     };
     equations.read(t0, &y);
-    let mut system =
-        Bundle { kind, epsilon, equations, switches, tolerance, columns, scale, n, tangents };
+    let mut system = Bundle { kind, equations, switches, tolerance, columns, scale, n, tangents };
     system.follow();
+    system.choose(t0, &y);
     let start_columns = system.read(&all);
     let failed = |error| DaeError::Integrator { error };
     let mut integrator = Integrator::new(settings, t0, &all).map_err(failed)?;
@@ -255,7 +251,7 @@ pub fn sensitivities<'m>(
         let event = matches!(stop, Stop::Event | Stop::Chattering);
         let far = |k: usize, found: &DMatrix<f64>| {
             !matches!(system.columns[k], Column::Parameter(..))
-                && found.column(k).amax() / system.scale[k] > FAR * epsilon
+                && found.column(k).amax() / system.scale[k] > FAR * EPSILON
         };
         let mut all = integrator.y().to_vec();
         if event {

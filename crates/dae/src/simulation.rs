@@ -174,7 +174,7 @@ impl System for Moving<'_> {
 
     fn direction(&self, switch: usize) -> Direction {
         match self.switches.watched[switch] {
-            Watched::Kink(_) => Direction::Both,
+            Watched::Kink(_) | Watched::Clamp(_) => Direction::Both,
             Watched::Bound(_) | Watched::Break(..) => Direction::Falling,
         }
     }
@@ -416,7 +416,13 @@ impl<'m> Simulation<'m> {
         match fired.map(|event| self.moving.switches.watched[event.switch]) {
             Some(Watched::Bound(i)) => model.rows[i].name.clone(),
             Some(Watched::Break(joint, _)) => model.joints[joint.index()].name.clone(),
-            _ => "a force law".to_owned(),
+            Some(Watched::Clamp(i)) => model.forces[i].name.clone(),
+            Some(Watched::Kink(k)) => {
+                let signal = model.signals.kink_signals.get(k).copied().unwrap_or(usize::MAX);
+                let law = model.forces.iter().find(|force| force.kind.reads(signal));
+                law.map_or_else(|| "a force law".to_owned(), |force| force.name.clone())
+            }
+            None => "a force law".to_owned(),
         }
     }
 

@@ -7,7 +7,7 @@
 //! is solved with the factor that K = J M⁻¹ Jᵀ already has: a direction costs no factorization. Nothing is approximated.
 
 use gelenk_expr::{Dual, LANES};
-use gelenk_model::force::{Account, ForceContext, JointAxis};
+use gelenk_model::force::{Account, ForceContext, ForceKind, JointAxis};
 use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
@@ -110,6 +110,16 @@ impl Tangents {
         let at = Instant { t: *t, poses, twists, coordinates: &equations.coordinates };
         model.signals.evaluate_kinks(model, &at, work, &mut kinks);
         kinks[k].d[0]
+    }
+
+    /// That of a servo's distance from its bound.
+    pub(crate) fn clamp_slope(&self, equations: &Equations<'_>, i: usize) -> f64 {
+        let model = equations.model;
+        let context = ForceContext { model, at: self.at(equations), signals: &self.signals };
+        match &model.forces[i].kind {
+            ForceKind::Servo(servo) => servo.margin(&context).d[0],
+            _ => 0.0,
+        }
     }
 
     /// That of the first C of block `i`: J δq + C_t δt.
@@ -234,7 +244,10 @@ impl Equations<'_> {
         }
         let at = Instant { t: *t, poses, twists, coordinates: &self.coordinates };
         if !model.forces.is_empty() {
-            model.signals.evaluate(model, &at, work, signals);
+            match &self.guide {
+                Some(guide) => model.signals.evaluate_dual_beside(model, &at, guide, work, signals),
+                None => model.signals.evaluate(model, &at, work, signals),
+            }
         }
         let context = ForceContext { model, at, signals };
         for force in model.forces.iter().filter(|f| f.kind.is_active(&self.active)) {

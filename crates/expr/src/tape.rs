@@ -1,5 +1,6 @@
 //! Compiled expressions: a flat list of instructions over a small register file.
 
+mod beside;
 mod build;
 mod dual;
 mod registers;

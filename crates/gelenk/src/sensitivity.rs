@@ -81,7 +81,8 @@ pub fn sensitivity(
     let mut equations = Equations::new(model, &model.start);
     let mut tangents = Tangents::new(&equations);
     let t0 = model.start.t;
-    let positions = wronski.start.columns(0, f).into_owned();
+    // The directions themselves, the same for both kinds of derivative, so that both choose the same.
+    let positions = wronski.directions.columns(0, f).into_owned();
     let groups = candidates(model);
     let mut chosen: Vec<Candidate> = Vec::new();
     let mut basis: Vec<Vec<f64>> = Vec::new();

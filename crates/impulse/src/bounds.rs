@@ -432,6 +432,5 @@ fn friction_force(model: &Model, i: usize) -> f64 {
 /// Coordinates slower than this are at rest, rad/s or m/s: what the velocity correction may leave, with room for its effect
 /// on other coordinates.
 pub(crate) fn rest_speed(bodies: &Bodies, method: &Method) -> f64 {
-    let speed = bodies.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max);
-    10.0 * method.velocity_tolerance.max(32.0 * f64::EPSILON * speed)
+    10.0 * method.velocity_tolerance.max(bodies.velocity_floor())
 }

@@ -1,6 +1,6 @@
 //! Signals: expressions over time and state, evaluated together once an instant.
 
-use gelenk_expr::Tape;
+use gelenk_expr::{Dual, Tape};
 use nalgebra::Vector3;
 
 use crate::body::BodyId;
@@ -85,6 +85,8 @@ pub struct Signals {
     pub n: usize,
     /// At the zeros of its outputs a signal has a jump or a corner; the same inputs. `None` when all are smooth.
     pub kinks: Option<Tape>,
+    /// The first signal that has each of these jumps or corners. (`n_kinks`)
+    pub kink_signals: Vec<usize>,
 }
 
 impl Signals {
@@ -98,6 +100,51 @@ impl Signals {
     ) {
         let Some(tape) = &self.tape else { return };
         self.run(tape, model, at, work, values);
+    }
+
+    /// The values that the tapes' inputs have at an instant. (inputs)
+    pub fn read(&self, model: &Model, at: &Instant<'_>, work: &Work, inputs: &mut Vec<f64>) {
+        inputs.clear();
+        inputs.extend(self.inputs.iter().map(|input| match *input {
+            StateRef::Input(i) => work.held[i],
+            ref other => other.value(model, at),
+        }));
+    }
+
+    /// Evaluates all signals with the choices (`if`, `min`, ...) that `guide`, the inputs of a neighbouring instant, makes. (n)
+    pub fn evaluate_beside(
+        &self,
+        model: &Model,
+        at: &Instant<'_>,
+        guide: &[f64],
+        work: &Work,
+        values: &mut [f64],
+    ) {
+        let Some(tape) = &self.tape else { return };
+        let mut inputs = Vec::with_capacity(self.inputs.len());
+        self.read(model, at, work, &mut inputs);
+        tape.eval_beside(guide, &inputs, &mut vec![0.0; 2 * tape.n_registers()], values);
+    }
+
+    /// The same with derivatives. (n)
+    pub fn evaluate_dual_beside(
+        &self,
+        model: &Model,
+        at: &Instant<'_, Dual>,
+        guide: &[f64],
+        work: &mut Work<Dual>,
+        values: &mut [Dual],
+    ) {
+        let Some(tape) = &self.tape else { return };
+        for (slot, input) in work.inputs.iter_mut().zip(&self.inputs) {
+            *slot = match *input {
+                StateRef::Input(i) => work.held[i],
+                ref other => other.value(model, at),
+            };
+        }
+        let n = tape.n_registers();
+        let (inputs, registers) = (&work.inputs[..self.inputs.len()], &mut work.registers[..n]);
+        tape.eval_dual_beside(guide, inputs, &mut vec![0.0; n], registers, values);
     }
 
     /// Evaluates the switching functions of the signals. (`n_kinks`)

@@ -24,8 +24,8 @@ const PART: f64 = 1e-5;
 const AGREE: f64 = 1e-6;
 /// A motion that ends this near to its start comes back.
 const COMES_BACK: f64 = 1e-6;
-/// Columns of the table beside each other.
-const COLUMNS: usize = 5;
+/// Width of a number in the table.
+const NUMBER: usize = 13;
 
 /// A block of the matrix: what it is by, and its columns.
 struct Block {
@@ -216,6 +216,11 @@ fn not_periodic(model: &Model, at: Option<f64>, latest: f64) -> Answer {
     Answer::done(json, text).exit(Exit::Negative)
 }
 
+/// Name and unit.
+fn title(n: &Named) -> String {
+    if n.unit == "1" { n.name.clone() } else { format!("{}, {}", n.name, n.unit) }
+}
+
 fn stability_word(stability: Stability) -> &'static str {
     match stability {
         Stability::Stable => "stable",
@@ -290,21 +295,30 @@ fn to_text(
     out.push_str(&wrap(&line, 2, width()));
     for block in blocks {
         let _ = writeln!(out, "\n{}", styled(BOLD, &format!("By {}", block.by)));
-        for first in (0..block.columns.len()).step_by(COLUMNS) {
-            let last = (first + COLUMNS).min(block.columns.len());
+        let titles: Vec<String> = block.columns.iter().map(title).collect();
+        let label = found.quantities.iter().map(|q| title(q).chars().count()).max().unwrap_or(0);
+        let mut first = 0;
+        while first < titles.len() {
+            // As many columns beside each other as there is room for.
+            let (mut last, mut used) = (first, 2 + label);
+            while last < titles.len() {
+                used += 2 + titles[last].chars().count().max(NUMBER);
+                if last > first && used > width() {
+                    break;
+                }
+                last += 1;
+            }
             let mut aligns = vec![Align::Left];
             aligns.resize(1 + last - first, Align::Right);
             let mut table = Table::new(&aligns);
-            let title = |n: &Named| {
-                if n.unit == "1" { n.name.clone() } else { format!("{}, {}", n.name, n.unit) }
-            };
-            let heads = block.columns[first..last].iter().map(title);
+            let heads = titles[first..last].iter().cloned();
             table.styled(DIM, std::iter::once(String::new()).chain(heads));
             for (row, quantity) in block.matrix.iter().zip(&found.quantities) {
                 let cells = row[first..last].iter().map(|x| format!("{x:.6e}"));
                 table.row(std::iter::once(title(quantity)).chain(cells));
             }
             out.push_str(&table.render(width()));
+            first = last;
         }
     }
     if let Some(circle) = circle {

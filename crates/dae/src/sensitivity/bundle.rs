@@ -6,10 +6,13 @@ use gelenk_model::rows::RowKind;
 use gelenk_ode::{Direction as Crossing, Failure, System};
 use nalgebra::DMatrix;
 
-use super::Derivatives;
+use super::{Derivatives, EPSILON};
 use crate::equations::{Equations, Mode, instant};
 use crate::switch::{Switches, Watched};
 use crate::tangent::{Direction, Tangents};
+
+/// A moment, s: long beside rounding, short beside any motion.
+const MOMENT: f64 = 1e-8;
 
 /// What a column is the derivative by.
 pub(super) enum Column<'m> {
@@ -24,8 +27,6 @@ pub(super) enum Column<'m> {
 /// The main trajectory; beside it the columns themselves (exact), or a neighbour on each side for each (internal differences).
 pub(super) struct Bundle<'m> {
     pub(super) kind: Derivatives,
-    /// How far neighbours go.
-    pub(super) epsilon: f64,
     pub(super) equations: Equations<'m>,
     pub(super) switches: Switches,
     pub(super) tolerance: f64,
@@ -71,6 +72,27 @@ impl<'m> Bundle<'m> {
         }
     }
 
+    /// Until the next event all make the choices (`if`, `min`, ...) of a moment after t: at a corner itself rounding would choose.
+    pub(super) fn choose(&mut self, t: f64, y: &[f64]) {
+        if self.equations.model.signals.n_kinks() == 0 {
+            return;
+        }
+        self.equations.guide = None;
+        let mut rates = vec![0.0; y.len()];
+        self.equations.rates(t, y, &mut rates);
+        let after: Vec<f64> = y.iter().zip(&rates).map(|(y, rate)| y + MOMENT * rate).collect();
+        self.equations.read(t + MOMENT, &after);
+        self.equations.guide = Some(self.equations.signal_inputs(t + MOMENT));
+        self.equations.read(t, y);
+        for column in &mut self.columns {
+            if let Column::Parameter(pair, _) = column {
+                for other in pair.iter_mut() {
+                    other.guide.clone_from(&self.equations.guide);
+                }
+            }
+        }
+    }
+
     /// The columns in y of all. (n × columns)
     pub(super) fn read(&self, all: &[f64]) -> DMatrix<f64> {
         let n = self.n;
@@ -94,7 +116,7 @@ impl<'m> Bundle<'m> {
             }
             // A parameter's neighbours are as far as its two values.
             if !matches!(self.columns[k], Column::Parameter(..)) {
-                self.scale[k] = found.column(k).amax().max(1e-3) / self.epsilon;
+                self.scale[k] = found.column(k).amax().max(1e-3) / EPSILON;
             }
             for i in 0..n {
                 let step = found[(i, k)] / self.scale[k];
@@ -216,7 +238,7 @@ impl System for Bundle<'_> {
 
     fn direction(&self, switch: usize) -> Crossing {
         match self.switches.watched[switch] {
-            Watched::Kink(_) => Crossing::Both,
+            Watched::Kink(_) | Watched::Clamp(_) => Crossing::Both,
             Watched::Bound(_) | Watched::Break(..) => Crossing::Falling,
         }
     }

@@ -47,14 +47,17 @@ pub(super) fn salt(
     let (old_equations, old_switches) = (system.equations.clone(), system.switches.clone());
     let mut after = before.clone();
     let told = |error| SensitivityError::Run(explain(model, t, error));
+    system.equations.guide = None;
     system.equations.read(t, &before);
     system.equations.switch(&mut system.switches, t, &mut after, fired).map_err(told)?;
+    system.choose(t, &after);
     let mut f_after = vec![0.0; n];
     system.equations.rates(t, &after, &mut f_after);
     all[..n].copy_from_slice(&after);
     let new_mode = system.equations.mode.clone();
-    let only_corners =
-        fired.iter().all(|e| matches!(system.switches.watched[e.switch], Watched::Kink(_)));
+    let only_corners = fired
+        .iter()
+        .all(|e| matches!(system.switches.watched[e.switch], Watched::Kink(_) | Watched::Clamp(_)));
     let mut result = DMatrix::zeros(n, n_columns);
     for k in 0..n_columns {
         let w: DVector<f64> = columns.column(k).into_owned();
@@ -172,6 +175,7 @@ impl Equations<'_> {
         self.rates_along(tangents, t, y, &[direction], &mut [&mut dy]);
         let i = match watched {
             Watched::Kink(k) => return Some(tangents.kink_slope(self, k)),
+            Watched::Clamp(i) => return Some(tangents.clamp_slope(self, i)),
             Watched::Break(..) => return None,
             Watched::Bound(i) => i,
         };

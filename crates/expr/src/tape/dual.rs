@@ -33,7 +33,7 @@ impl Tape {
 impl Op {
     /// What the operation gives of dual numbers.
     #[inline]
-    fn dual(self, a: Dual, b: Dual, c: impl FnOnce() -> Dual) -> Dual {
+    pub(super) fn dual(self, a: Dual, b: Dual, c: impl FnOnce() -> Dual) -> Dual {
         let truth = |yes: bool| Dual::from(f64::from(u8::from(yes)));
         match self {
             Self::Add => a + b,

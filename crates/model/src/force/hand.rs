@@ -57,8 +57,8 @@ impl Hand {
     /// F on the body, N.
     pub fn force<T: Real>(&self, context: &ForceContext<'_, T>) -> Vector3<T> {
         let stretch = lift::<T>(&self.target) - self.point.value(&context.at);
-        let force = stretch * T::from(self.stiffness)
-            - self.point.rate(&context.at) * T::from(self.damping);
+        let damped = self.point.rate(&context.at) * T::from(self.damping);
+        let force = stretch * T::from(self.stiffness) - damped;
         let size = norm(&force);
         if size.value() > self.max_force { force * (T::from(self.max_force) / size) } else { force }
     }

@@ -29,6 +29,7 @@ use crate::joint::JointId;
 use crate::math::{Real, Vec3};
 use crate::model::Model;
 use crate::rows::Instant;
+use crate::signal::Value;
 use crate::state::Wrench;
 
 /// The line of the energy ledger on which a force's work is booked.
@@ -148,7 +149,7 @@ impl ForceKind {
 
     /// The law at a coordinate `q` of its joint and its rate, if it acts along one ([`axis`](ForceKind::axis)).
     pub fn along(&self, q: f64, q_dot: f64, signals: &[f64]) -> Option<AxisForce> {
-        let get = |value: crate::signal::Value| value.get(signals);
+        let get = |value: Value| value.get(signals);
         let (force, damping) = match self {
             ForceKind::JointSpring(law) => (-get(law.stiffness) * (q - get(law.rest)), 0.0),
             ForceKind::JointDamper(law) => (-get(law.damping) * q_dot, get(law.damping)),
@@ -178,6 +179,30 @@ impl ForceKind {
     /// Whether it acts in a state: the joint along which it acts is there.
     pub fn is_active(&self, active: &[bool]) -> bool {
         self.joint().is_none_or(|joint| active[joint.index()])
+    }
+
+    /// Whether one of the law's numbers is that signal.
+    pub fn reads(&self, signal: usize) -> bool {
+        let values: Vec<Value> = match self {
+            ForceKind::Spring(law) => vec![law.length, law.stiffness],
+            ForceKind::Damper(law) => vec![law.damping],
+            ForceKind::JointSpring(law) => vec![law.rest, law.stiffness],
+            ForceKind::JointDamper(law) => vec![law.damping],
+            ForceKind::Servo(law) => vec![
+                law.target,
+                law.target_velocity,
+                law.stiffness,
+                law.damping,
+                law.max_force,
+                law.brake,
+            ],
+            ForceKind::Motor(law) => vec![law.force],
+            ForceKind::Applied(law) => law.force.into_iter().chain(law.torque).collect(),
+            ForceKind::Drag(law) => vec![law.linear, law.angular],
+            ForceKind::RodTorque(law) => law.torque.to_vec(),
+            ForceKind::Hand(_) => Vec::new(),
+        };
+        values.contains(&Value::Signal(signal))
     }
 
     /// What the law is called in messages.

@@ -52,12 +52,31 @@ impl Servo {
         self.force_at(q, q_dot, context.signals).force
     }
 
+    /// What the law asks for before the bound: k (q_soll − q) + d (q̇_soll − q̇).
+    fn asked<T: Real>(&self, q: T, velocity: T, signals: &[T]) -> T {
+        let get = |value: Value| value.get(signals);
+        let error = get(self.target) - q;
+        get(self.stiffness) * error + get(self.damping) * (get(self.target_velocity) - velocity)
+    }
+
+    /// Whether the law has a bound.
+    pub fn is_bounded(&self) -> bool {
+        !matches!(self.max_force, Value::Constant(bound) if bound.is_infinite())
+    }
+
+    /// How far what is asked for is below the bound, N m or N; at its zeros the law has a corner.
+    pub fn margin<T: Real>(&self, context: &ForceContext<'_, T>) -> T {
+        let (q, q_dot) = (self.axis.position(context), self.axis.velocity(context));
+        let asked = self.asked(q, q_dot, context.signals);
+        let bound: T = self.max_force.get(context.signals);
+        let size = |x: T| if x.value() < 0.0 { -x } else { x };
+        size(bound) - size(asked)
+    }
+
     /// τ and −∂τ/∂q̇ at a coordinate and its rate.
     pub fn force_at<T: Real>(&self, q: T, velocity: T, signals: &[T]) -> AxisForce<T> {
         let get = |value: Value| value.get(signals);
-        let error = get(self.target) - q;
-        let asked = get(self.stiffness) * error
-            + get(self.damping) * (get(self.target_velocity) - velocity);
+        let asked = self.asked(q, velocity, signals);
         // Not `clamp`, which panics on a bound that is not a number; such a bound must show in the run.
         let bound = get(self.max_force);
         let bound = if bound.value() < 0.0 { -bound } else { bound };

@@ -4,6 +4,7 @@
 //! Dampers along joint coordinates are part of the factor, so that servos of any strength take no rounds.
 
 mod factor;
+mod limbs;
 mod pattern;
 mod touches;
 
@@ -12,12 +13,14 @@ use gelenk_model::rows::Instant;
 use gelenk_model::{Model, State, Twist};
 
 use self::factor::{Factor, Soft};
+use self::limbs::Limbs;
 use self::pattern::{LANES, MOST, NOWHERE, Pattern};
 use self::touches::Touches;
 use super::direct::bounded::{look_ahead, look_at_velocities};
 use crate::bounds::Bound;
 use crate::drives::Drives;
 use crate::error::StepError;
+use crate::hinges::Hinges;
 use crate::kick::{evaluate_loads, kick};
 use crate::method::Method;
 use crate::rows::{Look, Rows};
@@ -50,6 +53,8 @@ const LOST: f64 = 1e4;
 pub struct Tree {
     pattern: Pattern,
     factor: Factor,
+    /// In place of the factor, where all joints are hinges.
+    limbs: Option<Limbs>,
     touches: Touches,
     /// Axes with laws along the joint of each node. (nodes)
     axes: Vec<Vec<usize>>,
@@ -103,6 +108,7 @@ impl Tree {
         Some(Tree {
             pattern,
             factor,
+            limbs: None,
             touches,
             axes,
             soft,
@@ -112,6 +118,17 @@ impl Tree {
             pulls: vec![0.0; drives.axes.len()],
             made: None,
         })
+    }
+
+    /// The block of the joint of each node. (nodes)
+    pub(crate) fn lanes(&self, rows: &Rows) -> Vec<Option<usize>> {
+        let block = |row: &pattern::Row| rows.blocks.iter().position(|b| b.first_row == row.number);
+        self.pattern.nodes.iter().map(|node| node.rows.first().and_then(block)).collect()
+    }
+
+    /// All joints are `hinges`, in the lanes of the nodes.
+    pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies) {
+        self.limbs = Some(Limbs::new(&self.pattern, hinges, bodies));
     }
 
     /// Forgets what contacts did before: a step depends on its state alone.
@@ -132,8 +149,11 @@ impl Tree {
         if self.made == Some(Made::Singular) {
             return false;
         }
-        let Tree { pattern, factor, .. } = self;
-        let good = factor.make(pattern, rows, bodies, |_| &[]);
+        let Tree { pattern, factor, limbs, .. } = self;
+        let good = match (limbs, &rows.hinges) {
+            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |_| 0.0),
+            _ => factor.make(pattern, rows, bodies, |_| &[]),
+        };
         self.made = Some(if good { Made::Hard } else { Made::Singular });
         good
     }
@@ -150,10 +170,24 @@ impl Tree {
                 soft.weight = 0.5 * h * driven.damping;
             }
         }
-        let Tree { pattern, factor, soft, first_soft, .. } = self;
-        let good = factor.make(pattern, rows, bodies, |i| &soft[first_soft[i]..first_soft[i + 1]]);
+        let Tree { pattern, factor, limbs, soft, first_soft, .. } = self;
+        let own = |i: usize| &soft[first_soft[i]..first_soft[i + 1]];
+        let good = match (limbs, &rows.hinges) {
+            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |i| {
+                own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))
+            }),
+            _ => factor.make(pattern, rows, bodies, own),
+        };
         self.made = good.then_some(Made::Soft);
         good
+    }
+
+    /// Takes the contacts that are active; false if there are too many.
+    fn take_touches(&mut self, rows: &Rows) -> bool {
+        match &self.limbs {
+            Some(limbs) => self.touches.take(&self.pattern, limbs, rows),
+            None => self.touches.take(&self.pattern, &self.factor, rows),
+        }
     }
 
     /// The rates that a look has left.
@@ -166,12 +200,7 @@ impl Tree {
     /// The rates J v + C_t there are.
     fn take_rates_now(&mut self, rows: &Rows, bodies: &Bodies) {
         self.e.resize(rows.error.len(), 0.0);
-        for (i, block) in rows.blocks.iter().enumerate() {
-            if !rows.inactive[i] {
-                let own = block.first_row..block.first_row + block.n_rows;
-                rows.error_rate(i, &bodies.twists, &mut self.e[own]);
-            }
-        }
+        rows.rates(&bodies.twists, &mut self.e);
         self.pulls.fill(0.0);
     }
 
@@ -191,7 +220,11 @@ impl Tree {
             coordinates: look.coordinates,
         };
         self.e.resize(rows.error.len(), 0.0);
-        for (i, block) in rows.blocks.iter().enumerate() {
+        let first = rows.first_apart();
+        if let (Some(hinges), 1..) = (&rows.hinges, first) {
+            hinges.rates_ahead(&self.twists, &bodies.twists_before, half, &mut self.e);
+        }
+        for (i, block) in rows.blocks.iter().enumerate().skip(first) {
             let e = &mut self.e[block.first_row..block.first_row + block.n_rows];
             if rows.inactive[i] {
                 e.fill(0.0);
@@ -258,7 +291,7 @@ impl Tree {
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
     /// False, and nothing done, where the contacts do not settle.
     fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: f64) -> bool {
-        let Tree { pattern, factor, touches, axes, e, pulls, .. } = self;
+        let Tree { pattern, factor, limbs, touches, axes, e, pulls, .. } = self;
         for (i, node) in pattern.nodes.iter().enumerate() {
             let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
             for (a, row) in node.rows.iter().enumerate() {
@@ -271,16 +304,25 @@ impl Tree {
                 p[a][lane] = 0.0;
             }
         }
-        for b in &mut factor.b {
-            *b = [[0.0; LANES]; 6];
-        }
-        factor.climb(pattern);
         let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if !touches.settle(factor, rows, e, now, near) {
-            return false;
+        if let Some(limbs) = limbs {
+            limbs.climb(&factor.p);
+            if !touches.settle(limbs, rows, e, now, near) {
+                return false;
+            }
+            touches.push(limbs);
+            limbs.descend(&mut factor.p);
+        } else {
+            for b in &mut factor.b {
+                *b = [[0.0; LANES]; 6];
+            }
+            factor.climb(pattern);
+            if !touches.settle(factor, rows, e, now, near) {
+                return false;
+            }
+            touches.push(factor);
+            factor.descend(pattern);
         }
-        touches.push(factor);
-        factor.descend(pattern);
         // What the rows give, so that every impulse has its opposite.
         let mut delta = std::mem::take(&mut rows.solution);
         delta.fill(0.0);
@@ -295,13 +337,7 @@ impl Tree {
             delta[row] = p - now[row];
             now[row] = p;
         }
-        for i in 0..rows.blocks.len() {
-            if !rows.inactive[i] {
-                let own =
-                    rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
-                rows.apply(i, &delta[own], bodies);
-            }
-        }
+        rows.apply_to_all(&delta, bodies);
         rows.solution = delta;
         true
     }
@@ -334,7 +370,7 @@ pub(crate) fn settle_positions(
     let floor = scratch.bodies.position_floor();
     scratch.with_tree(|tree, scratch| {
         if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.touches.take(&tree.pattern, &tree.factor, &scratch.rows)
+            || !tree.take_touches(&scratch.rows)
         {
             return None;
         }
@@ -372,7 +408,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Optio
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.with_tree(|tree, scratch| {
         if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.touches.take(&tree.pattern, &tree.factor, &scratch.rows)
+            || !tree.take_touches(&scratch.rows)
         {
             return None;
         }
@@ -431,7 +467,7 @@ pub(crate) fn settle_kick(
             }
             if (round == 0 || tree.dampers_changed(&loads.drives, h))
                 && !(tree.make_soft(rows, bodies, &loads.drives, h)
-                    && tree.touches.take(&tree.pattern, &tree.factor, rows))
+                    && tree.take_touches(rows))
             {
                 break;
             }
@@ -490,12 +526,10 @@ fn give_up_guess(rows: &mut Rows, bodies: &mut Bodies) {
 }
 
 /// v = v⁻ + h/2 M⁻¹ f + M⁻¹ Jᵀ p with the loads and impulses there are.
-fn kick_with(rows: &Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
+fn kick_with(rows: &mut Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
     bodies.twists.copy_from_slice(&bodies.twists_before);
     kick(bodies, loads, 0.5 * h);
-    for (i, block) in rows.blocks.iter().enumerate() {
-        if !rows.inactive[i] {
-            rows.apply(i, &rows.velocity_impulse[block.first_row..][..block.n_rows], bodies);
-        }
-    }
+    let impulse = std::mem::take(&mut rows.velocity_impulse);
+    rows.apply_to_all(&impulse, bodies);
+    rows.velocity_impulse = impulse;
 }

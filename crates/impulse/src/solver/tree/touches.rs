@@ -2,7 +2,7 @@
 
 use wide::f64x4;
 
-use super::factor::Factor;
+use super::factor::Elimination;
 use super::pattern::{LANES, NOWHERE, Pattern};
 use crate::bounds::Bound;
 use crate::rows::Rows;
@@ -41,10 +41,10 @@ struct Bundle {
 
 /// w and q of a body on the way up from a contact, for the rows of a bundle.
 #[derive(Clone, Copy, Debug)]
-struct Step {
-    node: usize,
-    w: [F; 6],
-    q: [F; 6],
+pub(super) struct Step {
+    pub node: usize,
+    pub w: [F; 6],
+    pub q: [F; 6],
 }
 
 /// A block of a contact.
@@ -132,7 +132,12 @@ pub(super) struct Touches {
 
 impl Touches {
     /// Takes the contacts that are active in `rows`; false if there are too many.
-    pub(super) fn take(&mut self, pattern: &Pattern, factor: &Factor, rows: &Rows) -> bool {
+    pub(super) fn take(
+        &mut self,
+        pattern: &Pattern,
+        factor: &impl Elimination,
+        rows: &Rows,
+    ) -> bool {
         self.bundles.clear();
         self.steps.clear();
         self.known.clear();
@@ -182,7 +187,7 @@ impl Touches {
         }
         self.g.resize(n * n, 0.0);
         self.matrix.resize(n * n, 0.0);
-        self.respond();
+        self.respond(factor);
         for part in &mut self.parts {
             let own = part.first..part.first + part.n;
             part.k = own.map(|k| self.g[k * n + k]).fold(0.0, f64::max);
@@ -200,7 +205,7 @@ impl Touches {
     fn climb(
         &mut self,
         pattern: &Pattern,
-        factor: &Factor,
+        factor: &impl Elimination,
         rows: &Rows,
         block: usize,
         first: usize,
@@ -223,6 +228,9 @@ impl Touches {
             }
             for k in 0..6 {
                 way.1[k] = F::new(b[k]);
+            }
+            if way.0 != NOWHERE {
+                factor.enter(way.0, &mut way.1);
             }
         }
         if ways[0].0 == ways[1].0 && ways[0].0 != NOWHERE {
@@ -253,7 +261,7 @@ impl Touches {
     }
 
     /// G = J H⁻¹ Jᵀ of all rows of contacts.
-    fn respond(&mut self) {
+    fn respond(&mut self, factor: &impl Elimination) {
         let n = self.rows.len();
         for (j, other) in self.bundles.iter().enumerate() {
             for own in &self.bundles[j..] {
@@ -262,13 +270,7 @@ impl Touches {
                 while x < own.steps.1 && y < other.steps.1 {
                     let (a, b) = (&self.steps[x], &self.steps[y]);
                     if a.node == b.node {
-                        for k in 0..6 {
-                            let (w, q) = (a.w[k].to_array(), a.q[k].to_array());
-                            for lane in 0..own.n {
-                                sums[lane] +=
-                                    b.w[k] * F::splat(w[lane]) - b.q[k] * F::splat(q[lane]);
-                            }
-                        }
+                        factor.respond(a, b, own.n, &mut sums);
                     }
                     x += usize::from(a.node <= b.node);
                     y += usize::from(b.node <= a.node);
@@ -289,7 +291,7 @@ impl Touches {
     /// rates by which friction that slips may be off.
     pub(super) fn settle(
         &mut self,
-        factor: &Factor,
+        factor: &impl Elimination,
         rows: &Rows,
         e: &[f64],
         now: &[f64],
@@ -302,11 +304,7 @@ impl Touches {
         for bundle in &self.bundles {
             let mut sum = F::ZERO;
             for step in &self.steps[bundle.steps.0..bundle.steps.1] {
-                let (g, lane) = (step.node / LANES, step.node % LANES);
-                for k in 0..6 {
-                    sum += step.w[k] * F::splat(factor.w[g][k][lane]);
-                    sum -= step.q[k] * F::splat(factor.q[g][k][lane]);
-                }
+                sum += factor.rate(step);
             }
             let sum = sum.to_array();
             for lane in 0..bundle.n {
@@ -557,7 +555,7 @@ impl Touches {
     }
 
     /// Adds what the impulses found do to the factor's way up.
-    pub(super) fn push(&self, factor: &mut Factor) {
+    pub(super) fn push(&self, factor: &mut impl Elimination) {
         for bundle in &self.bundles {
             let mut p = [0.0; LANES];
             for lane in 0..bundle.n {
@@ -565,11 +563,7 @@ impl Touches {
             }
             let p = F::new(p);
             for step in &self.steps[bundle.steps.0..bundle.steps.1] {
-                let (g, lane) = (step.node / LANES, step.node % LANES);
-                for k in 0..6 {
-                    factor.w[g][k][lane] += (step.w[k] * p).reduce_add();
-                    factor.q[g][k][lane] += (step.q[k] * p).reduce_add();
-                }
+                factor.push(step, p);
             }
         }
     }
