@@ -31,12 +31,13 @@ FILES = (
     [GYM + f"{n}.xml" for n in ["ant", "half_cheetah", "hopper", "humanoid", "inverted_pendulum", "inverted_double_pendulum",
                                 "pusher", "reacher", "swimmer", "walker2d"]]
     + [SUITE + f"{n}.xml" for n in ["acrobot", "ball_in_cup", "cartpole", "cheetah", "dog", "finger", "fish", "hopper", "humanoid",
-                                    "humanoid_CMU", "lqr", "manipulator", "pendulum", "point_mass", "quadruped", "reacher", "stacker",
+                                    "humanoid_CMU", "manipulator", "pendulum", "point_mass", "quadruped", "reacher", "stacker",
                                     "swimmer", "walker"]]
-    + ["dm_control/third_party/kinova/jaco_arm.xml", "dm_control/locomotion/walkers/assets/rodent.xml"]
+    + ["dm_control/third_party/kinova/jaco_arm.xml"]
     + [BULLET + f for f in ["a1/a1.urdf", "laikago/laikago.urdf", "aliengo/aliengo.urdf", "kuka_iiwa/model.urdf", "franka_panda/panda.urdf",
-                            "xarm/xarm6_robot.urdf", "husky/husky.urdf", "racecar/racecar.urdf", "quadruped/minitaur.urdf", "humanoid/humanoid.urdf",
-                            "cartpole.urdf", "pendulum5.urdf", "r2d2.urdf", "mini_cheetah/mini_cheetah.urdf", "biped/biped2d_pybullet.urdf"]]
+                            "xarm/xarm6_robot.urdf", "xarm/xarm6_with_gripper.urdf", "racecar/racecar.urdf", "quadruped/minitaur.urdf", "quadruped/vision60.urdf",
+                            "quadruped/spirit40.urdf", "bicycle/bike.urdf", "TwoJointRobot_wo_fixedJoints.urdf", "pr2_gripper.urdf", "differential/diff_ring.urdf",
+                            "cartpole.urdf", "pendulum5.urdf", "r2d2.urdf", "mini_cheetah/mini_cheetah.urdf"]]
 )
 
 
