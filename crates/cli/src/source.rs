@@ -62,7 +62,8 @@ fn tell_warnings(loaded: &Loaded) {
 /// Notes of an import that a command shows.
 const MOST_NOTES: usize = 12;
 
-fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
+/// Finds and loads a model by gallery name, path or `-`.
+pub(crate) fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
     if name == "-" {
         let text = read_standard_input(options.limits.file)?;
         options.base_dir = Some(".".into());

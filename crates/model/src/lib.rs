@@ -36,7 +36,9 @@ pub use check::{CheckOptions, CheckReport, check, check_state};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;
-pub use load::{FileFault, FileSet, Folder, LoadOptions, Loaded, load_path, load_text};
+pub use load::{
+    FileFault, FileSet, Folder, LoadOptions, Loaded, load_path, load_text, read_problem,
+};
 pub use model::{Input, Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};
 pub use run::{

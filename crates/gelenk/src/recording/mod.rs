@@ -31,6 +31,7 @@ mod wire;
 
 use std::path::PathBuf;
 
+pub use base64::encode as base64_text;
 pub use header::{
     BodyEntry, CoordinateEntry, Header, JointEntry, MeshFile, Override, RowEntry, SourceFile,
 };
