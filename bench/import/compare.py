@@ -8,7 +8,8 @@ dm_control and pybullet (pybullet_data), without installing them. With --robots 
 and `urdf/` below it. For each file:
 
 - joints, velocities (nv) and mass, as MuJoCo reports them and as `gelenk import` does;
-- the motion over 0.5 s from the pose as drawn, under a tilted gravity, so that nothing hangs still; without contact, limits and dry friction in both (Gelenk's are exact
+- the motion over 0.5 s from the pose as drawn, under a tilted gravity, so that nothing hangs still, robots without a
+  fixed base also with random joint velocities; without contact, limits and dry friction in both (Gelenk's are exact
   inequalities, MuJoCo's are springs), without actuators and without a surrounding medium: largest distance of a body's
   frame between MuJoCo (RK4, small steps; equality constraints as stiff as it allows) and Gelenk's dae engine.
 
@@ -69,6 +70,21 @@ def plain(name):
     return "_" + name if not name or name[0].isdigit() else name
 
 
+def with_speeds(path, model, folder):
+    """A copy of an MJCF file with a keyframe of joint velocities, so that robots that fall freely move in themselves, too."""
+    import numpy as np, shutil
+    if path.suffix != ".xml" or model is None or model.neq or not (model.jnt_type == 0).any():
+        return path, None
+    copy = Path(folder) / "copy"
+    shutil.copytree(path.parent, copy)
+    speeds = np.random.default_rng(2003).uniform(-1, 1, model.nv)
+    key = f'<keyframe><key name="gelenk_swing" qvel="{" ".join(map(repr, speeds.tolist()))}"/></keyframe></mujoco>'
+    file = copy / path.name
+    file.chmod(0o644)
+    file.write_text(path.read_text().replace("</mujoco>", key))
+    return file, speeds
+
+
 def peer_model(path, mujoco, balance=False):
     """The file in MuJoCo, with its equality constraints as stiff as it allows."""
     if path.suffix == ".urdf":
@@ -105,9 +121,9 @@ def peer_model(path, mujoco, balance=False):
 
 
 def without_bounds(text):
-    """The model text without limits, dry friction and ropes."""
+    """The model text without limits, dry friction and ropes (and what these made of the start)."""
     blocks = re.split(r"\n(?=\[)", text)
-    blocks = [b for b in blocks if 'type = "rope"' not in b]
+    blocks = [b for b in blocks if 'type = "rope"' not in b and not b.startswith("[[start]]")]
     blocks = [re.sub(r"(?m)^(limits|friction) = .*\n?", "", b) if b.startswith("[[joint]]") else b for b in blocks]
     return "\n".join(blocks)
 
@@ -139,9 +155,10 @@ def compare(program, path, folder):
         model = None
         row["peer_error"] = str(error).splitlines()[0][:90]
     options = ["--no-contact", "--no-actuators", "--limit", "files=1000"]
+    file, speeds = with_speeds(path, model, folder)
     if path.suffix == ".xml":
-        options += ["--keyframe=-"]
-    answer = gelenk(program, "import", path, *options)
+        options += ["--keyframe=-" if speeds is None else "--keyframe=gelenk_swing"]
+    answer = gelenk(program, "import", file, *options)
     facts = answer["facts"]
     row["ours"] = facts
     row["notes"] = [n for n in answer["notes"] if n["fate"] != "kept"]
@@ -175,6 +192,8 @@ def compare(program, path, folder):
         model.eq_solref[:] = [2.5 * model.opt.timestep, 1]
     data = mujoco.MjData(model)
     data.qpos[:] = start
+    if speeds is not None:
+        data.qvel[:] = speeds
     mujoco.mj_forward(model, data)
     begin = data.xpos.copy()
     for _ in range(steps):
@@ -231,6 +250,9 @@ def main():
             print(f"{row['name']:44} {ours['joints']:>9} {ours['velocities']:>9} {row['dof']:>4} {ours['mass']:>21.6f}   MuJoCo: {row['peer_error']}", flush=True)
             continue
         static = path.suffix == ".urdf"
+        if static and peer["nv"] == 0:
+            print(f"{row['name']:44} {ours['joints']:>9} {ours['velocities']:>9} {row['dof']:>4} {ours['mass']:>21.6f}   a body without joints: free here, fixed in MuJoCo", flush=True)
+            continue
         mass, theirs = (ours["moving_mass"], peer["moving"]) if static else (ours["mass"], peer["mass"])
         same = ours["joints"] == peer["joints"] and ours["velocities"] == peer["nv"] and abs(mass - theirs) <= 1e-6 * max(theirs, 1e-9)
         far = row.get("difference", 0.0)
