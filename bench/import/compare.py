@@ -227,6 +227,11 @@ def main():
     if "IMPORT_INNER" not in os.environ:
         python = environment()
         os.execve(python, [str(python), __file__, *sys.argv[1:]], {**os.environ, "IMPORT_INNER": "1"})
+    # MuJoCo leaves a log where it runs.
+    args.robots = args.robots and args.robots.resolve()
+    args.json = args.json and args.json.resolve()
+    args.gelenk = str(Path(args.gelenk).resolve())
+    os.chdir(TARGET)
     files = [ASSETS / f for f in FILES]
     if args.robots:
         files = sorted(args.robots.glob("mjcf/*/*.xml")) + sorted(args.robots.glob("urdf/*/*/*.urdf")) + files
