@@ -122,6 +122,7 @@ fn stem(path: &Path) -> String {
 }
 
 fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported, Diagnostics> {
+    let root_span = root.span;
     let robot = match root.name.as_str() {
         "robot" => urdf::read(&mut context, &root, stem),
         "mujoco" => mjcf::read(&mut context, root, stem),
@@ -133,6 +134,10 @@ fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported,
         }
     };
     let (Some(robot), true) = (robot, context.errors.is_empty()) else {
+        if context.errors.is_empty() {
+            let help = "check the file against the format";
+            context.error("not-read", "file", root_span, "the file cannot be read", help);
+        }
         return Err(context.failed());
     };
     let Some(flat) = flat::flatten(&mut context, robot) else { return Err(context.failed()) };
