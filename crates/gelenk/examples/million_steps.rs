@@ -5,6 +5,7 @@
 //! cargo run --release -p gelenk --example million_steps -- 1000000
 //! cargo run --release -p gelenk --example million_steps -- 1000000 four-bar heavy-top
 //! cargo run --release -p gelenk --example million_steps -- 1000000 1e-12 four-bar    # with this tolerance, not the model's
+//! cargo run --release -p gelenk --example million_steps -- 1000000 my.toml           # a model of your own
 //! ```
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
@@ -72,9 +73,13 @@ impl Observer for Watch<'_> {
 }
 
 fn load(scene: &Scene, overrides: &[(&str, &str)]) -> Result<Model, Box<dyn Error>> {
+    load_from(scene.name, scene.text, overrides)
+}
+
+fn load_from(name: &str, text: &str, overrides: &[(&str, &str)]) -> Result<Model, Box<dyn Error>> {
     let overrides = overrides.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let options = LoadOptions { overrides, ..LoadOptions::default() };
-    Ok(load_text(scene.name, scene.text, &options)?.model)
+    Ok(load_text(name, text, &options)?.model)
 }
 
 /// Runs a model for `n` steps of order 2, as it asks to be run or with another tolerance.
@@ -171,8 +176,15 @@ fn main() -> Result<(), Box<dyn Error>> {
          largest kinetic energy | begun | halved | steps/s |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
+    let is_file = |name: &String| name.ends_with(".toml");
+    let mut models = Vec::new();
     for scene in SCENES.iter().filter(|s| wanted.is_empty() || wanted.iter().any(|w| w == s.name)) {
-        let model = load(scene, &[])?;
+        models.push((scene.name.to_owned(), load(scene, &[])?));
+    }
+    for file in wanted.iter().filter(|name| is_file(name)) {
+        models.push((file.clone(), load_from(file, &std::fs::read_to_string(file)?, &[])?));
+    }
+    for (name, model) in models {
         let begin = Instant::now();
         match long_run(&model, n, tolerance) {
             Ok(found) => {
@@ -181,13 +193,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 println!(
                     "| {}{} | {steps} | {gap:.2} | {first:.1e} | {last:.1e} | {trend:+.0e} ± {deviation:.0e}{} | {:.0e} | {laps} | \
                      {halved} | {speed:.0} |",
-                    scene.name,
+                    name,
                     if found.conservative { "" } else { " (driven or damped)" },
                     if found.drifts() { ", a trend" } else { "" },
                     first.max(last) / found.kinetic.max(f64::MIN_POSITIVE),
                 );
             }
-            Err(error) => println!("| {} | {error} |", scene.name),
+            Err(error) => println!("| {name} | {error} |"),
         }
         std::io::stdout().flush()?;
     }

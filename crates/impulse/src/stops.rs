@@ -70,6 +70,8 @@ pub(crate) struct Watch {
     now: (f64, f64),
     /// When it was hit last in this asked step, s.
     hit: f64,
+    /// C̈ on the way of the last try, with nothing in the way.
+    pull: f64,
 }
 
 /// Memory of the stops, and the state to go back to.
@@ -107,6 +109,7 @@ impl Watch {
             hi: (0.0, 0.0),
             now: (0.0, 0.0),
             hit: f64::NEG_INFINITY,
+            pull: 0.0,
         }
     }
 
@@ -126,6 +129,13 @@ impl Watch {
     fn bounced_lately(&self, hit: f64, t: f64, h: f64) -> bool {
         let flight = t - hit;
         flight < SHORTEST_BOUNCE * h || self.now.1 * flight < FLATTEST_BOUNCE * self.tolerance
+    }
+
+    /// Whether a bounce that begins with the part `restitution` of the speed of now would come back too flat to be seen: a flight of
+    /// 2 v/C̈. With steps shorter than a bounce nobody remembers when the last one began.
+    fn stays(&self, restitution: f64) -> bool {
+        let v = restitution * self.now.1;
+        2.0 * v * v < FLATTEST_BOUNCE * self.tolerance * self.pull
     }
 }
 
@@ -359,6 +369,9 @@ impl Parts<'_> {
         }
         let mut report = self.make(state, scratch, left, t_end, level)?;
         let mut passed = self.look(state, scratch, true);
+        for watch in &mut scratch.stops.watches {
+            watch.pull = (watch.now.1 - watch.lo.1) / left;
+        }
         let mut late = left;
         if !passed && let Some(top) = turning_point(scratch, left) {
             // It may have been there and back.
@@ -651,7 +664,11 @@ impl Parts<'_> {
             return if restitution * watch.now.1 > slow { restitution } else { 0.0 };
         }
         match &self.model.rows[block].kind {
-            RowKind::Stop(stop) if !watch.bounced_lately(watch.hit, t, self.h) => stop.restitution,
+            RowKind::Stop(stop) => {
+                let ends =
+                    watch.bounced_lately(watch.hit, t, self.h) || watch.stays(stop.restitution);
+                if ends { 0.0 } else { stop.restitution }
+            }
             _ => 0.0,
         }
     }

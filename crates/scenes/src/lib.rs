@@ -52,6 +52,8 @@ scenes! {
     "three-link-arm": "column, shoulder and elbow, with motors as inputs";
     "robot-arm": "six axes with servos";
     "walker": "six legs with eighteen servos, walking in the air";
+    "walking-mechanism": "ten point masses on two legs, with five muscles as inputs, on soft ground";
+    "quadruped": "fourteen point masses on four legs, with nine muscles as inputs, on soft ground";
     "sliding-rod": "rod whose tip glides in a tilted plane: its centre follows a parabola";
     "rope-bridge": "planks tied by ropes that catch them";
     "chain-100": "hanging chain of 100 links (any number: --set n=1000)";
