@@ -63,7 +63,7 @@ impl Dual {
     pub fn pow(self, y: Self) -> Self {
         let value = libm::pow(self.v, y.v);
         let mut power = self.chain(value, y.v * libm::pow(self.v, y.v - 1.0));
-        if y.d != [0.0; LANES] {
+        if y.d.iter().any(|d| *d != 0.0) {
             let slope = value * libm::log(self.v);
             for k in 0..LANES {
                 power.d[k] += slope * y.d[k];
