@@ -49,9 +49,9 @@ fn a_model_and_a_recording_are_served_until_ctrl_c() {
         let address = said["address"].as_str().unwrap();
         assert!(address.starts_with("http://127.0.0.1:"), "{address}");
         assert!(get(address).starts_with("HTTP/1.1 200"), "{what:?}");
-        let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]);
-        let mut kill = kill;
-        assert!(kill.status().unwrap().success());
+        let id = child.id().to_string();
+        let kill = std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(kill.success());
         assert_eq!(child.wait().unwrap().code(), Some(0), "{what:?}");
     }
 }

@@ -21,7 +21,10 @@ export function sig(x: number, digits = 3): string {
   if (!Number.isFinite(x)) return String(x);
   if (x === 0) return '0';
   const size = Math.abs(x);
-  if (size >= 1e5 || size < 1e-3) return x.toExponential(digits - 1).replace('e+', 'e');
+  if (size >= 1e5 || size < 1e-3) {
+    const [mantissa, power] = x.toExponential(digits - 1).split('e');
+    return `${Number(mantissa)}e${Number(power)}`;
+  }
   return String(Number(x.toPrecision(digits)));
 }
 
@@ -57,7 +60,12 @@ export function icon(name: string): SVGElement {
 
 /** A button with an icon; its name is read aloud and shown on hovering. */
 export function iconButton(name: string, title: string, onclick: () => void, props: Props = {}): HTMLButtonElement {
-  const button = h('button', { type: 'button', class: 'icon', title, 'aria-label': title, onclick, ...props });
+  const button = h('button', { type: 'button', class: 'icon', title, 'aria-label': title, ...props });
+  button.addEventListener('click', (event) => {
+    // After the mouse the keys are the page's again; who walks by keys stays where they are.
+    if (event.detail > 0) button.blur();
+    onclick();
+  });
   button.append(icon(name));
   return button;
 }

@@ -357,7 +357,7 @@ export class Mechanism {
 
   private showPins(frame: Frame): void {
     const joints = this.run.scene.joints;
-    const radius = (joints.length > 60 ? 0.006 : 0.013) * this.size;
+    const radius = (joints.length > 60 ? 0.006 : 0.011) * this.size;
     joints.forEach((joint, j) => {
       if (joint.type === 'distance' || joint.type === 'rope') {
         this.pins.hide(j);
@@ -417,7 +417,9 @@ export class Mechanism {
           continue;
         }
         const at = this.layout.atContacts + CONTACT * k;
-        force.fromArray(frame.x, at + 8).multiplyScalar(scale);
+        // On the one of the two that moves.
+        const sign = this.run.scene.bodies[frame.x[at]]?.fixed ? -1 : 1;
+        force.fromArray(frame.x, at + 8).multiplyScalar(sign * scale);
         this.contactArrows.set(k, this.a.fromArray(frame.x, at + 2), force, radius);
       }
     }
@@ -458,8 +460,8 @@ export class Mechanism {
     this.bodies.forEach((group, i) => {
       group.traverse((part) => {
         if (part instanceof Mesh && part.material instanceof MeshStandardMaterial) {
-          part.material.emissive.set(i === body ? '#3b6ea8' : '#000000');
-          part.material.emissiveIntensity = i === body ? 0.55 : 0;
+          part.material.emissive.copy(part.material.color);
+          part.material.emissiveIntensity = i === body ? 0.5 : 0;
         }
       });
     });

@@ -71,13 +71,13 @@ export class Plots {
       font: '11px system-ui, sans-serif',
       gap: 4,
     };
-    const numbers: uPlot.Axis.DynamicValues = (_, splits) => splits.map((x) => (x === null ? '' : brief(x)));
+    const numbers: uPlot.Axis.DynamicValues = (_, splits) => splits.map((x) => (x === null ? '' : sig(x, 3)));
     return {
       width: Math.max(place.clientWidth, 100),
       height: Math.max(place.clientHeight, 60),
       legend: { show: false },
       cursor: { sync: { key: 'gelenk' }, drag: { x: false, y: false }, points: { size: 6 } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => range(low, high) } },
+      scales: { x: { time: false, range: (_, low, high) => (high > low ? [low, high] : [low ?? 0, (low ?? 0) + 1]) }, y: { range: (_, low, high) => range(low, high) } },
       axes: [
         { ...axis, size: 24, values: numbers },
         { ...axis, size: 58, values: numbers },
@@ -106,6 +106,7 @@ export class Plots {
     ink.save();
     ink.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
     ink.lineWidth = 1.5 * devicePixelRatio;
+    ink.setLineDash([]);
     ink.beginPath();
     ink.moveTo(x, top);
     ink.lineTo(x, top + height);
@@ -185,12 +186,6 @@ export class Plots {
   theme(): void {
     for (const card of this.cards) card.plot.redraw();
   }
-}
-
-/** A number for an axis: no more digits than it needs. */
-function brief(x: number): string {
-  const [digits, power] = sig(x, 3).split('e');
-  return power === undefined ? digits : `${Number(digits)}e${power}`;
 }
 
 /** A range with some air; never empty. */

@@ -24,7 +24,7 @@ import {
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import type { Looks } from './mechanism.ts';
 import { Mechanism } from './mechanism.ts';
-import { BODY } from './protocol.ts';
+import { BODY, JOINT } from './protocol.ts';
 import type { Run } from './run.ts';
 import { Sticks } from './shapes.ts';
 
@@ -66,7 +66,7 @@ float lines(float size) {
 }
 void main() {
   float far = 1.0 - smoothstep(0.25 * reach, reach, distance(place.xy, centre));
-  float strength = max(0.22 * lines(cell), 0.6 * lines(10.0 * cell));
+  float strength = max(0.16 * lines(cell), 0.6 * lines(10.0 * cell));
   gl_FragColor = vec4(ink, strength * far);
 }`;
 
@@ -96,6 +96,9 @@ export class Stage {
   private readonly centre = new Vector3();
   private readonly corner = new Vector3();
   private size = 1;
+  /** The user has turned or moved the camera; it is theirs then. */
+  private touched = false;
+  private readonly box = new Box3();
   private slow = 0;
   private last = 0;
 
@@ -114,6 +117,7 @@ export class Stage {
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.enableDamping = false;
     this.controls.addEventListener('change', () => (this.dirty = true));
+    this.controls.addEventListener('start', () => (this.touched = true));
     this.scene.add(this.root, this.sky, this.sun, this.sun.target);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
@@ -184,7 +188,8 @@ export class Stage {
   fit(): void {
     const main = this.main;
     if (!main) return;
-    const box = new Box3();
+    const box = this.box.makeEmpty();
+    this.touched = false;
     const frames = main.run.frames;
     const every = Math.max(1, Math.floor(frames.length / 200));
     const p = new Vector3();
@@ -199,6 +204,10 @@ export class Stage {
       if (main.run.scene.bodies[k].fixed) continue;
       box.expandByObject(group);
     }
+    for (const thread of main.run.scene.threads) {
+      thread.bodies.forEach((body, side) => box.expandByPoint(main.point(body, thread.points[side], p).applyQuaternion(this.root.quaternion)));
+    }
+    if (frames.length === 1) this.foresee(main, box);
     if (box.isEmpty()) box.setFromCenterAndSize(p.set(0, 0, 0), new Vector3(1, 1, 1));
     box.getCenter(this.centre);
     this.size = Math.max(box.getSize(p).length(), 0.3 * main.size, 1e-3);
@@ -206,10 +215,10 @@ export class Stage {
     this.layFloor(floor);
     this.grid.visible = !main.rough;
     this.shade.visible = !main.rough;
-    const aspect = Math.min(this.camera.aspect, 1.6);
-    const distance = (0.62 * this.size) / Math.tan((this.camera.fov * Math.PI) / 360) / Math.min(aspect, 1);
+    const view = new Vector3(0.42, -1, 0.36).normalize();
+    const distance = 1.08 * this.distanceFor(box, view);
     this.controls.target.copy(this.centre);
-    this.camera.position.copy(this.centre).add(new Vector3(0.42, -1, 0.36).normalize().multiplyScalar(1.06 * distance));
+    this.camera.position.copy(this.centre).addScaledVector(view, distance);
     this.camera.near = distance / 200;
     this.camera.far = 60 * distance;
     this.camera.updateProjectionMatrix();
@@ -217,6 +226,41 @@ export class Stage {
     this.controls.maxDistance = 15 * distance;
     this.controls.update();
     this.dirty = true;
+  }
+
+  /** How far away the camera sees all of a box, looking from `view` at its middle. */
+  private distanceFor(box: Box3, view: Vector3): number {
+    const right = new Vector3(0, 0, 1).cross(view).normalize();
+    const up = view.clone().cross(right);
+    const tall = Math.tan((this.camera.fov * Math.PI) / 360);
+    const wide = tall * this.camera.aspect;
+    const corner = new Vector3();
+    let distance = 0.4 * this.size;
+    for (let i = 0; i < 8; i++) {
+      corner.set(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z).sub(this.centre);
+      const needed = Math.max(Math.abs(corner.dot(right)) / wide, Math.abs(corner.dot(up)) / tall);
+      distance = Math.max(distance, needed + corner.dot(view));
+    }
+    return distance;
+  }
+
+  /** Of a motion that is still to come: what hangs on the ground swings about there. */
+  private foresee(main: Mechanism, box: Box3): void {
+    const { scene, layout, frames } = main.run;
+    const [pivot, p] = [new Vector3(), new Vector3()];
+    scene.joints.forEach((joint, j) => {
+      if (!joint.bodies.some((body) => scene.bodies[body].fixed)) return;
+      pivot.fromArray(frames[0].x, layout.atJoints + JOINT * j);
+      let reach = 0;
+      scene.bodies.forEach((body, i) => {
+        if (!body.fixed) reach = Math.max(reach, p.fromArray(frames[0].x, BODY * i).distanceTo(pivot));
+      });
+      pivot.applyQuaternion(this.root.quaternion);
+      // What turns about an axis does not leave its plane.
+      const [a, b, c] = joint.type === 'hinge' ? joint.axis : [0, 0, 0];
+      p.set(Math.sqrt(1 - a * a), Math.sqrt(1 - b * b), Math.sqrt(1 - c * c)).multiplyScalar(1.7 * reach);
+      box.union(new Box3().setFromCenterAndSize(pivot, p));
+    });
   }
 
   private layFloor(height: number): void {
@@ -247,6 +291,7 @@ export class Stage {
     this.main?.show(t, this.looks);
     for (const ghost of this.ghosts) ghost.show(t, { ...this.looks, joints: false });
     if (this.follow && this.main) this.walkAlong();
+    else if (!this.touched) this.stepBack();
     this.showPull();
     this.renderer.render(this.scene, this.camera);
     this.spare(begin);
@@ -265,6 +310,30 @@ export class Stage {
       this.sun.shadow.map = null;
       this.resize();
     }
+  }
+
+  /** What moves out of the picture is brought back, little by little, as long as the camera was not touched. */
+  private stepBack(): void {
+    const main = this.main;
+    if (!main) return;
+    const p = this.corner;
+    let out = false;
+    main.run.scene.bodies.forEach((body, i) => {
+      if (body.fixed) return;
+      p.copy(main.bodies[i].position).applyQuaternion(this.root.quaternion);
+      if (p.length() < 1e6 * this.size) this.box.expandByPoint(p);
+      p.project(this.camera);
+      out ||= Math.abs(p.x) > 0.86 || Math.abs(p.y) > 0.8;
+    });
+    if (!out) return;
+    const { target } = this.controls;
+    const arm = this.camera.position.clone().sub(target);
+    if (arm.length() > 0.9 * this.controls.maxDistance) return;
+    const dt = Math.min((performance.now() - this.last) / 1000, 0.3);
+    target.lerp(this.box.getCenter(p), 1 - Math.exp(-3 * dt));
+    this.camera.position.copy(target).add(arm.multiplyScalar(Math.exp(1.5 * dt)));
+    this.camera.lookAt(target);
+    this.dirty = true;
   }
 
   /** Keeps the camera beside what moves. */
