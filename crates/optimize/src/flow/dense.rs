@@ -130,7 +130,9 @@ impl Lu {
         for i in (0..n).rev() {
             let (above, below) = b.split_at_mut((i + 1) * k);
             let row = &mut above[i * k..];
-            for (&factor, other) in self.a[i * n + i + 1..(i + 1) * n].iter().zip(below.chunks_exact(k)) {
+            for (&factor, other) in
+                self.a[i * n + i + 1..(i + 1) * n].iter().zip(below.chunks_exact(k))
+            {
                 if factor != 0.0 {
                     axpy(-factor, other, row);
                 }
@@ -269,7 +271,10 @@ mod tests {
         }
         lu.solve_transposed(&mut c);
         for i in 0..n {
-            assert!((b[2 * i] - x[2 * i]).abs() < 1e-11 && (c[i] - x[i]).abs() < 1e-11, "{b:?} {c:?}");
+            assert!(
+                (b[2 * i] - x[2 * i]).abs() < 1e-11 && (c[i] - x[i]).abs() < 1e-11,
+                "{b:?} {c:?}"
+            );
         }
     }
 

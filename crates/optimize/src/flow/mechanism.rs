@@ -52,7 +52,8 @@ pub struct Mechanism {
 impl Mechanism {
     /// Derives and compiles all that is needed from a mechanism's expressions.
     pub fn new(source: Source) -> Result<Self, String> {
-        let Source { mut pool, p, v, controls, parameters, mass, force, constraints, cost, .. } = source;
+        let Source { mut pool, p, v, controls, parameters, mass, force, constraints, cost, .. } =
+            source;
         let (n, m) = (p.len(), constraints.len());
         let wrong = |error: gelenk_expr::CompileError| error.to_string();
         let time = pool.time();
@@ -61,11 +62,14 @@ impl Mechanism {
         let g: Vec<Expr> = constraints.iter().map(|(_, g)| *g).collect();
         for (name, g) in &constraints {
             if pool.diff(*g, time) != Expr::ZERO {
-                return Err(format!("constraint `{name}` depends on time, which charts of nodes do not know"));
+                return Err(format!(
+                    "constraint `{name}` depends on time, which charts of nodes do not know"
+                ));
             }
         }
         let equations = pool.constraint_equations(&g, &p, &v, time);
-        let value = Tape::compile(&pool, &list(&[&force, &equations.gamma, &[cost]]), &arguments).map_err(wrong)?;
+        let value = Tape::compile(&pool, &list(&[&force, &equations.gamma, &[cost]]), &arguments)
+            .map_err(wrong)?;
         let gradient_entries: Vec<(usize, usize, Expr)> = equations
             .jac
             .iter()
@@ -85,10 +89,12 @@ impl Mechanism {
             (0..k).map(|i| pool.symbol(&format!("{name}.{i}.of"))).collect()
         };
         let (a, lambda) = (symbols("acceleration", n), symbols("multiplier", m));
-        let (a_hat, lambda_hat, weight) = (symbols("adjoint", n), symbols("costate", m), symbols("weight", 1));
+        let (a_hat, lambda_hat, weight) =
+            (symbols("adjoint", n), symbols("costate", m), symbols("weight", 1));
         let mut rest = Vec::with_capacity(n + m + 1);
         for i in 0..n {
-            let pull: Vec<Expr> = (0..m).map(|k| pool.mul(&[equations.jac[k][i], lambda[k]])).collect();
+            let pull: Vec<Expr> =
+                (0..m).map(|k| pool.mul(&[equations.jac[k][i], lambda[k]])).collect();
             let pull = pool.add(&pull);
             rest.push(pool.sub(force[i], pull));
         }
@@ -99,9 +105,11 @@ impl Mechanism {
         }
         rest.push(cost);
         let inputs = list(&[&arguments, &a, &lambda]);
-        let jacobian = SparseTape::jacobian(&mut pool, &rest, &arguments, &inputs).map_err(wrong)?;
+        let jacobian =
+            SparseTape::jacobian(&mut pool, &rest, &arguments, &inputs).map_err(wrong)?;
         let weights = list(&[&a_hat, &lambda_hat, &weight]);
-        let terms: Vec<Expr> = rest.iter().zip(&weights).map(|(e, w)| pool.mul(&[*e, *w])).collect();
+        let terms: Vec<Expr> =
+            rest.iter().zip(&weights).map(|(e, w)| pool.mul(&[*e, *w])).collect();
         let sum = pool.add(&terms);
         let all = list(&[&inputs, &weights]);
         let hessian = SparseTape::hessian(&mut pool, sum, &inputs, &all).map_err(wrong)?;
@@ -118,9 +126,16 @@ impl Mechanism {
             .map(|(e, w)| pool.mul(&[*e, *w]))
             .collect();
         let sum = pool.add(&terms);
-        let bending = SparseTape::hessian(&mut pool, sum, &place, &list(&[&place, &lambda, &lambda_hat])).map_err(wrong)?;
+        let bending =
+            SparseTape::hessian(&mut pool, sum, &place, &list(&[&place, &lambda, &lambda_hat]))
+                .map_err(wrong)?;
         Ok(Mechanism {
-            sizes: FlowSizes { states: 2 * n, positions: n, controls: controls.len(), parameters: parameters.len() },
+            sizes: FlowSizes {
+                states: 2 * n,
+                positions: n,
+                controls: controls.len(),
+                parameters: parameters.len(),
+            },
             n,
             m,
             mass_inv: mass.iter().map(|m| 1.0 / m).collect(),
@@ -171,7 +186,9 @@ impl Mechanism {
         for &[at, a, b, column] in &self.products {
             k[at] += s.g[a] * s.g[b] * self.mass_inv[column];
         }
-        s.factor.factor().map_err(|i| format!("constraint `{}` depends on others here", self.constraint_names[i]))?;
+        s.factor.factor().map_err(|i| {
+            format!("constraint `{}` depends on others here", self.constraint_names[i])
+        })?;
         s.factor.solve_one(&mut s.lambda);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             s.acceleration[column] -= g * s.lambda[row];
@@ -235,7 +252,13 @@ impl Flow for Mechanism {
         Ok(())
     }
 
-    fn linearize(&self, s: &mut MechanismScratch, at: &At<'_>, out: &mut [f64], jac: &mut [f64]) -> Result<(), String> {
+    fn linearize(
+        &self,
+        s: &mut MechanismScratch,
+        at: &At<'_>,
+        out: &mut [f64],
+        jac: &mut [f64],
+    ) -> Result<(), String> {
         self.rates(s, at, out)?;
         let (n, m, arguments) = (self.n, self.m, self.sizes.arguments());
         s.inputs[arguments..arguments + n].copy_from_slice(&s.acceleration);
@@ -256,13 +279,21 @@ impl Flow for Mechanism {
         }
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             let factor = g * self.mass_inv[column];
-            axpy(factor, &s.rest[column * arguments..(column + 1) * arguments], &mut s.multiplier_jac[row * arguments..(row + 1) * arguments]);
+            axpy(
+                factor,
+                &s.rest[column * arguments..(column + 1) * arguments],
+                &mut s.multiplier_jac[row * arguments..(row + 1) * arguments],
+            );
         }
         s.factor.solve(&mut s.multiplier_jac, arguments);
         let out = &mut jac[..n * arguments];
         out.copy_from_slice(&s.rest);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
-            axpy(-g, &s.multiplier_jac[row * arguments..(row + 1) * arguments], &mut out[column * arguments..(column + 1) * arguments]);
+            axpy(
+                -g,
+                &s.multiplier_jac[row * arguments..(row + 1) * arguments],
+                &mut out[column * arguments..(column + 1) * arguments],
+            );
         }
         for (row, m) in out.chunks_exact_mut(arguments).zip(&self.mass_inv) {
             row.iter_mut().for_each(|a| *a *= m);
@@ -271,7 +302,14 @@ impl Flow for Mechanism {
         Ok(())
     }
 
-    fn curvature(&self, s: &mut MechanismScratch, weights: &[f64], directions: &[f64], k: usize, out: &mut [f64]) {
+    fn curvature(
+        &self,
+        s: &mut MechanismScratch,
+        weights: &[f64],
+        directions: &[f64],
+        k: usize,
+        out: &mut [f64],
+    ) {
         let (n, m, arguments) = (self.n, self.m, self.sizes.arguments());
         // [M Gᵀ; G 0] (â, λ̂) = (w, 0)
         let (a_hat, rest) = s.inputs[arguments + n + m..].split_at_mut(n);
@@ -296,6 +334,14 @@ impl Flow for Mechanism {
         follow.fill(0.0);
         multiply_add(&s.rest, directions, &mut follow[..n * k], arguments, k);
         multiply_add(&s.multiplier_jac, directions, &mut follow[n * k..], arguments, k);
-        add_quadratic(&self.hessian.entries, &self.used, &s.outputs, &s.directions, k, &mut s.work, out);
+        add_quadratic(
+            &self.hessian.entries,
+            &self.used,
+            &s.outputs,
+            &s.directions,
+            k,
+            &mut s.work,
+            out,
+        );
     }
 }

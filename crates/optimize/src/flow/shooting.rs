@@ -74,7 +74,12 @@ impl Charted for Mechanism {
 }
 
 /// Names of quantities: states, controls at the start of the interval and, where they are lines, at its end (`u.NAME.end`), parameters, `t`.
-fn quantity_names(states: &[String], controls: &[String], parameters: &[String], shape: ControlShape) -> Vec<String> {
+fn quantity_names(
+    states: &[String],
+    controls: &[String],
+    parameters: &[String],
+    shape: ControlShape,
+) -> Vec<String> {
     let mut names = states.to_vec();
     names.extend(controls.iter().map(|c| format!("u.{c}")));
     if shape == ControlShape::Linear {
@@ -140,7 +145,9 @@ impl<F: Charted> Shooting<F> {
                 let placed = charts[node].place(mechanism, xi);
                 placed.map(|(y, _)| y).map_err(|reason| Fault::Chart { node, reason })
             }
-            (Nodes::Plain, Some(_)) => Err(Fault::Chart { node, reason: "it has no chart yet".into() }),
+            (Nodes::Plain, Some(_)) => {
+                Err(Fault::Chart { node, reason: "it has no chart yet".into() })
+            }
             _ => Ok(xi.to_vec()),
         }
     }
@@ -154,7 +161,9 @@ impl<F: Charted> Shooting<F> {
     }
 
     fn n_numbers(&self) -> usize {
-        self.flow.mechanism().map_or(self.flow.sizes().states, |mechanism| 2 * (mechanism.n - mechanism.m))
+        self.flow
+            .mechanism()
+            .map_or(self.flow.sizes().states, |mechanism| 2 * (mechanism.n - mechanism.m))
     }
 
     /// Where an interval ends, as a state of the flow on its constraints: for simulating from node to node, however far that is.
@@ -162,9 +171,12 @@ impl<F: Charted> Shooting<F> {
         let (xi, u, p) = self.split(interval, z);
         let x0 = self.state(interval, xi)?;
         let leg = self.leg(interval, &x0, u, p);
-        let (x, _) = Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
+        let (x, _) =
+            Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
         match self.flow.mechanism() {
-            Some(mechanism) => project(mechanism, &x).map_err(|reason| Fault::Chart { node: interval + 1, reason }),
+            Some(mechanism) => {
+                project(mechanism, &x).map_err(|reason| Fault::Chart { node: interval + 1, reason })
+            }
             None => Ok(x),
         }
     }
@@ -282,15 +294,23 @@ impl<F: Charted> Motion for Shooting<F> {
         let (xi, u, p) = self.split(interval, z);
         let x0 = self.state(interval, xi)?;
         let leg = self.leg(interval, &x0, u, p);
-        let (x, cost) = Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
+        let (x, cost) =
+            Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
         Ok(Arrival { state: DVector::from_vec(self.numbers(interval + 1, &x)), cost })
     }
 
-    fn linearize(&self, interval: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn linearize(
+        &self,
+        interval: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         let (xi, u, p) = self.split(interval, z);
         let charts = match (&self.nodes, self.flow.mechanism()) {
             (Nodes::Charts(charts), Some(mechanism)) => Some((charts, mechanism)),
-            (Nodes::Plain, Some(_)) => return Err(Fault::Chart { node: interval, reason: "it has no chart yet".into() }),
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node: interval, reason: "it has no chart yet".into() });
+            }
             _ => None,
         };
         let placed = match charts {
@@ -309,7 +329,10 @@ impl<F: Charted> Motion for Shooting<F> {
         let (mut values, mut rows) = match charts {
             Some((charts, mechanism)) => {
                 let next = &charts[interval + 1];
-                (next.measure(mechanism, &tangent.x), next.measure_directions(mechanism, &tangent.dx, k))
+                (
+                    next.measure(mechanism, &tangent.x),
+                    next.measure_directions(mechanism, &tangent.dx, k),
+                )
             }
             None => (tangent.x.clone(), tangent.dx.clone()),
         };
@@ -337,7 +360,12 @@ impl<F: Charted> Motion for Shooting<F> {
         &self.quantities
     }
 
-    fn observe(&self, node: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn observe(
+        &self,
+        node: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         let (xi, u, p) = self.split(node, z);
         let sizes = self.sizes(node);
         let n = self.flow.sizes().states;
@@ -355,11 +383,16 @@ impl<F: Charted> Motion for Shooting<F> {
                     }
                 }
                 if let (Some(weights), Some(curvature)) = (weights, &mut curvature) {
-                    add_block(curvature, &charts[node].curvature(mechanism, &placed, &weights[..n]));
+                    add_block(
+                        curvature,
+                        &charts[node].curvature(mechanism, &placed, &weights[..n]),
+                    );
                 }
                 values.extend(placed.y);
             }
-            (Nodes::Plain, Some(_)) => return Err(Fault::Chart { node, reason: "it has no chart yet".into() }),
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node, reason: "it has no chart yet".into() });
+            }
             _ => {
                 values.extend(xi);
                 for i in 0..n {
@@ -422,7 +455,12 @@ fn add_block(to: &mut DMatrix<f64>, block: &[f64]) {
 
 impl<F: Flow> Runner<'_, F> {
     /// Steps, each with an error of about `tolerance` at most: compared with two of half the length.
-    pub(crate) fn choose_steps(&mut self, leg: &Leg<'_>, tolerance: f64, least: usize) -> Result<Vec<f64>, Stuck> {
+    pub(crate) fn choose_steps(
+        &mut self,
+        leg: &Leg<'_>,
+        tolerance: f64,
+        least: usize,
+    ) -> Result<Vec<f64>, Stuck> {
         const FINEST: u32 = 12;
         let coarsest = least.next_power_of_two().trailing_zeros().min(FINEST);
         let mut ends = Vec::new();
@@ -440,7 +478,10 @@ impl<F: Flow> Runner<'_, F> {
                 at += length;
                 ends.push(part(at));
                 // A longer step where it would surely do, and where it is at a multiple of its length.
-                while error < tolerance / 128.0 && level > coarsest && at % (2 << (FINEST - level)) == 0 {
+                while error < tolerance / 128.0
+                    && level > coarsest
+                    && at % (2 << (FINEST - level)) == 0
+                {
                     level -= 1;
                     if error >= tolerance / 8192.0 {
                         break;
@@ -454,11 +495,20 @@ impl<F: Flow> Runner<'_, F> {
     }
 
     /// Error of one step against two, and its end.
-    fn compare(&mut self, leg: &Leg<'_>, x: &[f64], at: f64, part: f64) -> Result<(f64, Vec<f64>), Stuck> {
+    fn compare(
+        &mut self,
+        leg: &Leg<'_>,
+        x: &[f64],
+        at: f64,
+        part: f64,
+    ) -> Result<(f64, Vec<f64>), Stuck> {
         let whole = self.once(leg, x, at, part)?;
         let half = self.once(leg, x, at, 0.5 * part)?;
         let half = self.once(leg, &half, at + 0.5 * part, 0.5 * part)?;
-        let error = whole.iter().zip(&half).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs() / (1.0 + b.abs())));
+        let error = whole
+            .iter()
+            .zip(&half)
+            .fold(0.0, |most: f64, (a, b)| most.max((a - b).abs() / (1.0 + b.abs())));
         Ok((if error.is_nan() { f64::INFINITY } else { error }, whole))
     }
 }
