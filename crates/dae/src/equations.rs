@@ -8,8 +8,10 @@ use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
 use gelenk_model::{Model, Pose, Reaction, State, Twist, Wrench};
 
+use crate::crossing::Crossing;
 use crate::layout::{self, Layout};
 use crate::rows::{Rows, Solver};
+use crate::watch::Pivots;
 
 /// What a block of rows does now.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +47,9 @@ pub struct Equations<'m> {
     pub(crate) active: Vec<bool>,
     /// Where friction holds. (friction rows)
     pub(crate) held: Vec<f64>,
-    fixed: Vec<bool>,
+    pub(crate) fixed: Vec<bool>,
     inertia_inv: Vec<Mat3>,
-    signals: Vec<f64>,
+    pub(crate) signals: Vec<f64>,
     pub(crate) work: Work,
     /// Loads by ledger line: potential, work, dissipation. (n_bodies)
     loads: [Vec<Wrench>; 3],
@@ -60,12 +62,19 @@ pub struct Equations<'m> {
     at_step: (f64, Vec<f64>, Vec<f64>),
     /// Joint coordinates about here.
     pub(crate) coordinates: Vec<f64>,
+    /// What signals read where choices (`if`, `min`, ...) are made, if not where they are evaluated: so that a law is smooth up to its corner and
+    /// from it on.
+    pub(crate) guide: Option<Vec<f64>>,
     /// Work and dissipation are integrated as well.
     pub(crate) books: bool,
     /// Evaluations of the accelerations.
     pub evaluations: u64,
     /// Projections to the conditions.
     pub projections: u64,
+    /// How near K was to a loss of rank.
+    pub(crate) pivots: Pivots,
+    /// A loop that crosses a singular position in the blown-up formulation.
+    pub(crate) crossing: Option<Box<Crossing>>,
 }
 
 impl<'m> Equations<'m> {
@@ -109,9 +118,12 @@ impl<'m> Equations<'m> {
             gamma: vec![0.0; model.n_rows()],
             at_step: (state.t, state.coordinate.clone(), vec![0.0; state.coordinate.len()]),
             coordinates: state.coordinate.clone(),
+            guide: None,
             books,
             evaluations: 0,
             projections: 0,
+            pivots: Pivots::default(),
+            crossing: None,
         };
         for (i, block) in model.rows.iter().enumerate() {
             if !block.is_active(&equations.active) || block.is_bound() || block.one_sided(model) {
@@ -176,6 +188,20 @@ impl<'m> Equations<'m> {
         self.coordinates.copy_from_slice(&self.at_step.1);
     }
 
+    /// Counts joint coordinates on from where others do.
+    pub(crate) fn count_as(&mut self, other: &Equations<'_>) {
+        self.at_step.clone_from(&other.at_step);
+        self.coordinates.clone_from(&other.coordinates);
+    }
+
+    /// What signals read at the state read last.
+    pub(crate) fn signal_inputs(&self, t: f64) -> Vec<f64> {
+        let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+        let mut inputs = Vec::new();
+        self.model.signals.read(self.model, &at, &self.work, &mut inputs);
+        inputs
+    }
+
     /// The largest rate of a joint coordinate where they were last counted.
     pub fn fastest(&self) -> f64 {
         self.at_step.2.iter().fold(0.0, |a: f64, b| a.max(b.abs()))
@@ -186,8 +212,21 @@ impl<'m> Equations<'m> {
         self.evaluations += 1;
         self.find_loads(t);
         self.prepare(t);
+        self.pivots.see(&self.solver.factor);
         self.find_gamma(t);
-        self.solve();
+        self.free_accelerations();
+        if self.crossing.is_some() {
+            self.solve_crossing();
+        } else {
+            self.solve();
+        }
+    }
+
+    /// Signals at the state read last.
+    pub(crate) fn find_signals(&mut self, t: f64) {
+        let Equations { model, poses, twists, coordinates, signals, work, .. } = self;
+        let at = instant(t, poses, twists, coordinates);
+        model.signals.evaluate(model, &at, work, signals);
     }
 
     /// Loads of force laws, gravity left out.
@@ -198,7 +237,10 @@ impl<'m> Equations<'m> {
         }
         let at = instant(t, poses, twists, coordinates);
         if !model.forces.is_empty() {
-            model.signals.evaluate(model, &at, work, signals);
+            match &self.guide {
+                Some(guide) => model.signals.evaluate_beside(model, &at, guide, work, signals),
+                None => model.signals.evaluate(model, &at, work, signals),
+            }
         }
         let context = ForceContext { model, at, signals };
         for force in model.forces.iter().filter(|f| f.kind.is_active(&self.active)) {
@@ -221,14 +263,19 @@ impl<'m> Equations<'m> {
 
     /// J, M⁻¹ Jᵀ and the factor of K.
     pub(crate) fn prepare(&mut self, t: f64) {
-        let Equations { model, poses, twists, coordinates, rows, solver, work, .. } = self;
+        self.prepare_rows(t);
+        self.solver.refresh(&self.rows);
+    }
+
+    /// J and M⁻¹ Jᵀ.
+    pub(crate) fn prepare_rows(&mut self, t: f64) {
+        let Equations { model, poses, twists, coordinates, rows, work, .. } = self;
         for place in &self.layout.places {
             let i = place.body;
             self.inertia_inv[i] = model.bodies[i].inertia_inv_world(&poses[i].rot);
         }
         let at = instant(t, poses, twists, coordinates);
         rows.prepare(model, &at, &self.inertia_inv, work);
-        solver.refresh(rows);
     }
 
     fn find_gamma(&mut self, t: f64) {
@@ -244,7 +291,8 @@ impl<'m> Equations<'m> {
         }
     }
 
-    fn solve(&mut self) {
+    /// Accelerations by loads and gyroscopic torques, without joints.
+    pub(crate) fn free_accelerations(&mut self) {
         // Those of fixed bodies too: a value that was none must not stay.
         self.accelerations.fill(Twist::zero());
         for place in &self.layout.places {
@@ -261,6 +309,9 @@ impl<'m> Equations<'m> {
                 acceleration.omega = rot * body.inertia_inv.component_mul(&spin);
             }
         }
+    }
+
+    fn solve(&mut self) {
         self.lambda.fill(0.0);
         let Equations { rows, solver, gamma, accelerations, lambda, .. } = self;
         solver.solve(rows, gamma, accelerations, lambda, 2);
@@ -395,8 +446,13 @@ impl<'m> Equations<'m> {
     /// Forces of joints on their second bodies from λ, shared where rows are redundant; [`Equations::accelerate`] must have been called.
     pub fn reactions(&mut self) -> Vec<Reaction> {
         let model = self.model;
+        if self.crossing.is_some() {
+            self.crossing_lambda();
+        }
         let mut lambda = self.lambda.clone();
-        self.solver.share(&self.rows, &self.fixed, &mut lambda);
+        if self.crossing.is_none() {
+            self.solver.share(&self.rows, &self.fixed, &mut lambda);
+        }
         let zero = Vec3::zeros();
         let none = |(i, _)| Reaction { joint: JointId(i), force: zero, torque: zero };
         let mut reactions: Vec<Reaction> = (0u32..).zip(&model.joints).map(none).collect();

@@ -20,17 +20,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod approach;
+mod blow;
 pub mod constraints;
+mod crossing;
 pub mod descriptor;
 pub mod equations;
 pub mod layout;
 pub mod polynomial;
 pub mod project;
+pub mod quantity;
 pub mod relax;
 mod rows;
 pub mod sensitivity;
 mod simulation;
 mod switch;
+pub mod tangent;
+mod watch;
 
 pub use equations::{Equations, Mode};
 pub use gelenk_ode::{Method, Stop};

@@ -80,6 +80,9 @@ impl Equations<'_> {
         self.projections += 1;
         self.read(t, y);
         self.orthonormalize();
+        if self.crossing.is_some() {
+            return self.project_crossing(t, y);
+        }
         self.close(t)?;
         self.fit_velocities(t);
         self.write(y);
@@ -189,6 +192,6 @@ fn largest(list: &[f64]) -> f64 {
 }
 
 /// exp(θ×).
-fn rotation(theta: &Vec3) -> Mat3 {
+pub(crate) fn rotation(theta: &Vec3) -> Mat3 {
     nalgebra::Rotation3::from_scaled_axis(*theta).into_inner()
 }

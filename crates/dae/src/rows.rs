@@ -228,6 +228,13 @@ impl Solver {
         }
     }
 
+    /// The factor of K + ε diag K of the blocks that hold.
+    pub(crate) fn damped_factor(&mut self, rows: &Rows, fixed: &[bool]) -> &mut Factor {
+        let damped = self.damped.get_or_insert_with(|| Factor::new(rows, fixed));
+        damped.refresh_damped(rows, DAMPING);
+        damped
+    }
+
     /// Of all multipliers with the same response the ones with the least Σ K_ii λ_i²: equal supports carry equal parts.
     ///
     /// ```text
@@ -237,8 +244,7 @@ impl Solver {
         if self.factor.redundant == 0 {
             return;
         }
-        let damped = self.damped.get_or_insert_with(|| Factor::new(rows, fixed));
-        damped.refresh_damped(rows, DAMPING);
+        self.damped_factor(rows, fixed);
         let zero = Twist::zero();
         let mut twists = vec![zero; fixed.len()];
         rows.apply(lambda, &mut twists);
@@ -252,6 +258,7 @@ impl Solver {
             twists.fill(zero);
             rows.apply(lambda, &mut twists);
             rows.missing(&wanted, &twists, &mut self.error);
+            let Some(damped) = &mut self.damped else { return };
             damped.solve(&self.error, &mut self.step);
             for (sum, step) in lambda.iter_mut().zip(&self.step) {
                 *sum += step;

@@ -6,6 +6,8 @@ use gelenk_ode::{Direction, Failure, Integrator, Method, Stop, System};
 use crate::equations::Equations;
 use crate::project::NotClosed;
 use crate::switch::{SwitchError, Switches, Watched};
+use crate::tangent::Tangents;
+use crate::watch::{Begun, Watch};
 
 /// A joint open by more than this at the start is an error, m or rad.
 const OPEN_AT_START: f64 = 1e-6;
@@ -89,6 +91,20 @@ pub enum DaeError {
         /// The element.
         element: String,
     },
+    /// The motion runs into a singular position through which no smooth one leads.
+    #[error(
+        "t = {t} s: no smooth motion passes the singular position {place} of {element}: {reason}"
+    )]
+    NoSmoothMotion {
+        /// When it would arrive.
+        t: f64,
+        /// A condition of it.
+        element: String,
+        /// Where.
+        place: String,
+        /// Why not.
+        reason: String,
+    },
     /// The integrator gave up.
     #[error("{error}; {SINGULAR}")]
     Integrator {
@@ -108,7 +124,8 @@ impl DaeError {
             | DaeError::OpenAtStart { element, .. }
             | DaeError::NotClosed { element, .. }
             | DaeError::Unsettled { element, .. }
-            | DaeError::Chatters { element, .. } => Some(element),
+            | DaeError::Chatters { element, .. }
+            | DaeError::NoSmoothMotion { element, .. } => Some(element),
             DaeError::Integrator { .. } => None,
         }
     }
@@ -120,6 +137,8 @@ struct Moving<'m> {
     equations: Equations<'m>,
     switches: Switches,
     tolerance: f64,
+    /// Memory for exact derivatives, made when the implicit method first asks for them.
+    tangents: Option<Box<Tangents>>,
     /// Why a projection failed.
     not_closed: Option<NotClosed>,
 }
@@ -133,6 +152,17 @@ impl System for Moving<'_> {
         if self.equations.rates(t, y, dy) { Ok(()) } else { Err(Failure::Domain) }
     }
 
+    fn jacobian(&mut self, t: f64, y: &[f64], jac: &mut [f64]) -> Result<bool, Failure> {
+        let mut dy = vec![0.0; y.len()];
+        if !self.equations.rates(t, y, &mut dy) {
+            return Err(Failure::Domain);
+        }
+        let tangents =
+            self.tangents.get_or_insert_with(|| Box::new(Tangents::new(&self.equations)));
+        self.equations.jacobian(tangents, t, y, jac);
+        Ok(true)
+    }
+
     fn n_switches(&self) -> usize {
         self.switches.watched.len()
     }
@@ -144,14 +174,17 @@ impl System for Moving<'_> {
 
     fn direction(&self, switch: usize) -> Direction {
         match self.switches.watched[switch] {
-            Watched::Kink(_) => Direction::Both,
+            Watched::Kink(_) | Watched::Clamp(_) => Direction::Both,
             Watched::Bound(_) | Watched::Break(..) => Direction::Falling,
         }
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Failure> {
         let found = self.equations.invariants(t, y);
-        if found.position <= self.tolerance && found.velocity <= self.tolerance {
+        if self.equations.crossing.is_none()
+            && found.position <= self.tolerance
+            && found.velocity <= self.tolerance
+        {
             return Ok(false);
         }
         match self.equations.project(t, y) {
@@ -176,6 +209,8 @@ pub struct Simulation<'m> {
     chatter: u32,
     events: Vec<Event>,
     n_events: u64,
+    /// Looks out for singular positions; none where there can be none.
+    watch: Option<Watch>,
 }
 
 /// Refuses what the engine does not have: contact of bodies.
@@ -233,13 +268,14 @@ impl<'m> Simulation<'m> {
         let integrator = Integrator::new(settings, start.t, &y)
             .map_err(|error| DaeError::Integrator { error })?;
         Ok(Simulation {
-            moving: Moving { equations, switches, tolerance, not_closed: None },
+            moving: Moving { equations, switches, tolerance, tangents: None, not_closed: None },
             integrator,
             like: start.clone(),
             pending: false,
             chatter: 0,
             n_events: 0,
             events,
+            watch: Watch::new(model),
         })
     }
 
@@ -290,13 +326,14 @@ impl<'m> Simulation<'m> {
     /// call does.
     pub fn advance(&mut self, t_end: f64) -> Result<Stop, DaeError> {
         self.switch()?;
-        self.moving.not_closed = None;
-        let stop = self.integrator.advance(&mut self.moving, t_end);
-        let model = self.moving.equations.model();
-        let stop = stop.map_err(|error| match self.moving.not_closed.take() {
-            Some(open) => explain(model, self.integrator.t(), open.into()),
-            None => DaeError::Integrator { error },
-        })?;
+        let stop = match self.watch.take() {
+            Some(mut watch) => {
+                let stop = self.watched_step(&mut watch, t_end);
+                self.watch = Some(watch);
+                stop?
+            }
+            None => self.step(t_end)?,
+        };
         self.pending = matches!(stop, Stop::Event | Stop::Chattering);
         if stop == Stop::Chattering {
             self.chatter += 1;
@@ -308,13 +345,84 @@ impl<'m> Simulation<'m> {
         Ok(stop)
     }
 
+    fn step(&mut self, t_end: f64) -> Result<Stop, DaeError> {
+        self.moving.not_closed = None;
+        let stop = self.integrator.advance(&mut self.moving, t_end);
+        let model = self.moving.equations.model();
+        stop.map_err(|error| match self.moving.not_closed.take() {
+            Some(open) => explain(model, self.integrator.t(), open.into()),
+            None => DaeError::Integrator { error },
+        })
+    }
+
+    /// A step that looks out for singular positions. One that came too near to a loss of rank is made again in the blown-up formulation.
+    fn watched_step(&mut self, watch: &mut Watch, t_end: f64) -> Result<Stop, DaeError> {
+        let before = self.integrator.clone();
+        let begun = Begun { t: before.t(), y: before.y() };
+        let h = before.next_step().min(t_end - before.t());
+        watch.before_step(&mut self.moving.equations, &begun, h)?;
+        self.moving.equations.pivots.least = f64::INFINITY;
+        let mut stop = self.step(t_end);
+        if stop.is_err() || watch.suspects(&self.moving.equations) {
+            let made = if stop.is_ok() { self.integrator.t() - before.t() } else { h };
+            let equations = &mut self.moving.equations;
+            if equations.crossing.is_none()
+                && watch.enter(equations, &begun, 3.0 * made, 1.5 * made)?
+            {
+                self.integrator = before.clone();
+                stop = self.step(t_end);
+            }
+        }
+        let stop = stop?;
+        self.tell_passage(&before)?;
+        Ok(stop)
+    }
+
+    /// Tells when the last step passed a singular position.
+    fn tell_passage(&mut self, before: &Integrator) -> Result<(), DaeError> {
+        let offset = |simulation: &Self, y: &[f64]| {
+            simulation.moving.equations.crossing.as_ref().and_then(|c| c.offset(y)).map(|o| o.0)
+        };
+        let Some((from, to)) = offset(self, before.y()).zip(offset(self, self.integrator.y()))
+        else {
+            return Ok(());
+        };
+        if from == 0.0 || from * to > 0.0 {
+            return Ok(());
+        }
+        let (mut low, mut high) = (before.t(), self.integrator.t());
+        let mut y = self.integrator.y().to_vec();
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            let found = self.integrator.at(&mut self.moving, middle, &mut y);
+            found.map_err(|error| DaeError::Integrator { error })?;
+            if offset(self, &y).is_some_and(|x| x * from > 0.0) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let equations = &mut self.moving.equations;
+        if let Some(crossing) = &equations.crossing {
+            self.events.push(crossing.event(equations, 0.5 * (low + high)));
+            self.n_events += 1;
+        }
+        Ok(())
+    }
+
     fn first_fired(&self) -> String {
         let model = self.moving.equations.model();
         let fired = self.integrator.events().first();
         match fired.map(|event| self.moving.switches.watched[event.switch]) {
             Some(Watched::Bound(i)) => model.rows[i].name.clone(),
             Some(Watched::Break(joint, _)) => model.joints[joint.index()].name.clone(),
-            _ => "a force law".to_owned(),
+            Some(Watched::Clamp(i)) => model.forces[i].name.clone(),
+            Some(Watched::Kink(k)) => {
+                let signal = model.signals.kink_signals.get(k).copied().unwrap_or(usize::MAX);
+                let law = model.forces.iter().find(|force| force.kind.reads(signal));
+                law.map_or_else(|| "a force law".to_owned(), |force| force.name.clone())
+            }
+            None => "a force law".to_owned(),
         }
     }
 

@@ -25,7 +25,8 @@ pub fn read(
     folder: Option<&Path>,
 ) -> Result<Problem, Diagnostics> {
     let load = |model: &str, set: &[(String, String)]| -> Result<Loaded, Diagnostics> {
-        let options = LoadOptions { overrides: set.to_vec(), allow_open: true, ..LoadOptions::default() };
+        let options =
+            LoadOptions { overrides: set.to_vec(), allow_open: true, ..LoadOptions::default() };
         match crate::scenes::scene(model) {
             Some(scene) => load_text(scene.name, scene.text, &options),
             None => load_path(&folder.unwrap_or(Path::new(".")).join(model), &options),
@@ -159,7 +160,11 @@ pub fn record(
     let mut recorder = Recorder::create(path, Header::of_loaded(loaded, &[], &settings))?;
     let reactions: Vec<Reaction> = (0u32..)
         .zip(&model.joints)
-        .map(|(i, _)| Reaction { joint: gelenk_model::JointId(i), force: Vec3::zeros(), torque: Vec3::zeros() })
+        .map(|(i, _)| Reaction {
+            joint: gelenk_model::JointId(i),
+            force: Vec3::zeros(),
+            torque: Vec3::zeros(),
+        })
         .collect();
     let gaps = vec![0.0; model.rows.len()];
     let mut report = None;
@@ -210,7 +215,8 @@ pub fn state_of(model: &Model, t: f64, y: &[f64]) -> State {
     let mut state = model.start.clone();
     state.t = t;
     let n = y.len() / 2;
-    let moving = model.bodies.iter().enumerate().filter(|(_, b)| !b.fixed && b.kind != BodyKind::World);
+    let moving =
+        model.bodies.iter().enumerate().filter(|(_, b)| !b.fixed && b.kind != BodyKind::World);
     for (j, (i, _)) in moving.enumerate() {
         if 3 * j + 3 <= n {
             state.s[i] = Vec3::new(y[3 * j], y[3 * j + 1], y[3 * j + 2]);
@@ -260,7 +266,12 @@ pub fn older(path: &Path) -> PathBuf {
 }
 
 /// Writes a checkpoint: whole under a temporary name, then renamed; the one before stays beside it.
-pub fn save(path: &Path, key: &str, checkpoint: Checkpoint, sync: bool) -> Result<(), CheckpointError> {
+pub fn save(
+    path: &Path,
+    key: &str,
+    checkpoint: Checkpoint,
+    sync: bool,
+) -> Result<(), CheckpointError> {
     let wrong = |error| CheckpointError::Io { doing: "write", path: path.to_owned(), error };
     let saved = Saved { problem: key.to_owned(), checkpoint };
     let body = serde_json::to_string(&saved).map_err(|e| wrong(std::io::Error::other(e)))?;
@@ -309,7 +320,8 @@ fn parse(text: &str) -> Option<Saved> {
     let (head, body) = text.split_once('\n')?;
     let hash = head.strip_prefix(MAGIC)?.trim();
     let body = body.strip_suffix('\n')?;
-    (blake3::hash(body.as_bytes()).to_hex().as_str() == hash).then(|| serde_json::from_str(body).ok())?
+    (blake3::hash(body.as_bytes()).to_hex().as_str() == hash)
+        .then(|| serde_json::from_str(body).ok())?
 }
 
 /// A hash of all that a checkpoint must fit: the problem's text and the settings that change its way.

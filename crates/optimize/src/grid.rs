@@ -94,7 +94,12 @@ impl Motion for Box<dyn Grid> {
         (**self).advance(interval, z)
     }
 
-    fn linearize(&self, interval: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn linearize(
+        &self,
+        interval: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         (**self).linearize(interval, z, weights)
     }
 
@@ -102,7 +107,12 @@ impl Motion for Box<dyn Grid> {
         (**self).quantities()
     }
 
-    fn observe(&self, node: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn observe(
+        &self,
+        node: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         (**self).observe(node, z, weights)
     }
 

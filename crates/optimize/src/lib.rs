@@ -21,11 +21,12 @@ pub mod sqp;
 mod terms;
 mod transcription;
 
+pub use controls::ControlKind;
 pub use flow::{
-    At, Charted, ControlShape, Duration, Flow, FlowSizes, FormulaScratch, Formulas, Mechanism, MechanismScratch, Shooting, Source,
+    At, Charted, ControlShape, Duration, Flow, FlowSizes, FormulaScratch, Formulas, Mechanism,
+    MechanismScratch, Shooting, Source,
 };
 pub use grid::Grid;
 pub use motion::{Arrival, Curvature, Fault, Linearized, Motion, Sizes};
-pub use controls::ControlKind;
 pub use terms::{Reads, Terms};
 pub use transcription::{Names, NodeTerms, Phase, Role, Transcription};

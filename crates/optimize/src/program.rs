@@ -133,7 +133,11 @@ pub fn all_values(program: &dyn Program, x: &[f64]) -> Result<Vec<StageValues>, 
 fn finite(values: StageValues) -> Result<StageValues, Fault> {
     let lists = [&values.equal, &values.unequal, &values.left, &values.right];
     let fine = values.cost.is_finite() && lists.iter().all(|l| l.iter().all(|v| v.is_finite()));
-    if fine { Ok(values) } else { Err(Fault::Chart { node: 0, reason: "a value is not a number".into() }) }
+    if fine {
+        Ok(values)
+    } else {
+        Err(Fault::Chart { node: 0, reason: "a value is not a number".into() })
+    }
 }
 
 /// Derivatives of all stages, in parallel. `multipliers` are those of equality rows (links among them) and of inequality rows.
@@ -147,7 +151,8 @@ pub fn all_derivatives(
     let stages: Vec<Result<StageDerivatives, Fault>> = (0..shape.stages.len())
         .into_par_iter()
         .map(|k| {
-            let weights = multipliers.map(|(equal, unequal)| weights(shape, k, cost, equal, unequal));
+            let weights =
+                multipliers.map(|(equal, unequal)| weights(shape, k, cost, equal, unequal));
             program.derivatives(k, &shape.point(x, k), weights.as_ref())
         })
         .collect();

@@ -147,7 +147,9 @@ impl<M: Motion> Transcription<M> {
                 for (t, role) in set.map_or(&[][..], |s| &s.roles[..]).iter().enumerate() {
                     match *role {
                         Role::Cost => stage.cost.push(t),
-                        Role::Condition { lower, upper, .. } if upper <= lower => stage.equal.push(t),
+                        Role::Condition { lower, upper, .. } if upper <= lower => {
+                            stage.equal.push(t)
+                        }
                         Role::Condition { lower, upper, .. } => {
                             stage.unequal.push(t);
                             row_lower.push(lower);
@@ -206,14 +208,22 @@ impl<M: Motion> Transcription<M> {
     }
 
     /// The control numbers (carried, fresh) that give the motion's numbers `u` at the start of a piece.
-    pub fn set_controls(&self, x: &mut [f64], phase: usize, node: usize, start: &[f64], end: &[f64]) {
+    pub fn set_controls(
+        &self,
+        x: &mut [f64],
+        phase: usize,
+        node: usize,
+        start: &[f64],
+        end: &[f64],
+    ) {
         let p = &self.phases[phase];
         let k = self.stage_of(phase, node);
         let (control, m) = (&self.stages[k].control, p.controls);
         let at = self.shape.variable_at(k) + self.stages[k].states;
         let inside = !node.is_multiple_of(p.refine);
         let last = node == p.motion.intervals();
-        let mut put = |offset: usize, from: &[f64]| x[at + offset..at + offset + m].copy_from_slice(from);
+        let mut put =
+            |offset: usize, from: &[f64]| x[at + offset..at + offset + m].copy_from_slice(from);
         match p.kind {
             ControlKind::Constant => {
                 if control.carried > 0 {
@@ -321,7 +331,12 @@ impl<M: Motion> Program for Transcription<M> {
         Ok(out)
     }
 
-    fn derivatives(&self, k: usize, z: &[f64], weights: Option<&Weights>) -> Result<StageDerivatives, Fault> {
+    fn derivatives(
+        &self,
+        k: usize,
+        z: &[f64],
+        weights: Option<&Weights>,
+    ) -> Result<StageDerivatives, Fault> {
         let stage = &self.stages[k];
         let shape = &self.shape.stages[k];
         let phase = &self.phases[stage.phase];
@@ -387,7 +402,9 @@ impl<M: Motion> Program for Transcription<M> {
             let mut along = DMatrix::zeros(inputs.len(), n);
             for (i, reads) in set.terms.inputs.iter().enumerate() {
                 match *reads {
-                    Reads::Quantity(q) => along.set_row(i, &(first.jacobian.row(q) * &stage.to_motion)),
+                    Reads::Quantity(q) => {
+                        along.set_row(i, &(first.jacobian.row(q) * &stage.to_motion))
+                    }
                     Reads::Global(g) => along[(i, n_w + g)] = 1.0,
                 }
             }
@@ -436,7 +453,8 @@ impl<M: Motion> Program for Transcription<M> {
                     }
                 }
                 if quantity.iter().any(|&w| w != 0.0) {
-                    let second = phase.motion.observe(stage.node, point.as_slice(), Some(&quantity))?;
+                    let second =
+                        phase.motion.observe(stage.node, point.as_slice(), Some(&quantity))?;
                     if let Some(curvature) = &second.curvature {
                         *hessian += stage.to_motion.tr_mul(&(curvature * &stage.to_motion));
                     }
@@ -547,9 +565,16 @@ impl<M: Motion> Program for Transcription<M> {
 
 impl<M: Motion> Transcription<M> {
     /// Multipliers of links from covectors of full states; see [`Program::places`].
-    pub fn pull_links(&self, x: &[f64], covectors: &[Vec<Vec<f64>>], links: &mut [f64]) -> Result<(), Fault> {
+    pub fn pull_links(
+        &self,
+        x: &[f64],
+        covectors: &[Vec<Vec<f64>>],
+        links: &mut [f64],
+    ) -> Result<(), Fault> {
         for (i, phase) in self.phases.iter().enumerate() {
-            for (before, covector) in covectors.get(i).map_or(&[][..], |c| &c[..]).iter().enumerate() {
+            for (before, covector) in
+                covectors.get(i).map_or(&[][..], |c| &c[..]).iter().enumerate()
+            {
                 let node = before + 1;
                 let point = self.motion_point(x, i, node);
                 let observed = phase.motion.observe(node, point.as_slice(), None)?;
@@ -567,9 +592,14 @@ impl<M: Motion> Transcription<M> {
     fn variable_name(&self, flat: usize) -> String {
         if flat >= self.shape.global_at() {
             let i = flat - self.shape.global_at();
-            return self.names.globals.get(i).map_or_else(|| "a parameter".into(), |n| format!("`{n}`"));
+            return self
+                .names
+                .globals
+                .get(i)
+                .map_or_else(|| "a parameter".into(), |n| format!("`{n}`"));
         }
-        let k = (0..self.stages.len()).rev().find(|&k| self.shape.variable_at(k) <= flat).unwrap_or(0);
+        let k =
+            (0..self.stages.len()).rev().find(|&k| self.shape.variable_at(k) <= flat).unwrap_or(0);
         let stage = &self.stages[k];
         let i = flat - self.shape.variable_at(k);
         let list = if i < stage.states { &self.names.states } else { &self.names.controls };

@@ -17,7 +17,15 @@ fn run(name: &str, options: &RunOptions) -> Finished {
     let mut watch = |live: &Live<'_>| {
         println!(
             "{:?} {:3} {:15.9e} {:9.2e} {:9.2e} α {:7.1e} μ {:8.1e} {} {}",
-            live.stage.round, live.iteration, live.objective, live.infeasibility, live.kkt, live.step, live.mu, live.active, live.restoring
+            live.stage.round,
+            live.iteration,
+            live.objective,
+            live.infeasibility,
+            live.kkt,
+            live.step,
+            live.mu,
+            live.active,
+            live.restoring
         );
         ControlFlow::Continue(())
     };
@@ -29,7 +37,10 @@ fn best(name: &str) -> Found {
     let found = finished.found[finished.best].clone();
     assert_eq!(found.status, Status::Optimal, "{}", found.message);
     let certificate = found.certificate.clone().unwrap();
-    println!("{name}: {} again {} error {:e}", found.objective, certificate.objective, certificate.state_error);
+    println!(
+        "{name}: {} again {} error {:e}",
+        found.objective, certificate.objective, certificate.state_error
+    );
     assert!(certificate.state_error < 1e-7, "{certificate:?}");
     assert!((certificate.objective - found.objective).abs() < 1e-6, "{certificate:?}");
     found

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gelenk::optimize::interior::Status;
-use gelenk::optimize::problem::{Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize};
+use gelenk::optimize::problem::{
+    Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize,
+};
 use gelenk::optimize::{CheckpointError, answer_json, gallery, status_word};
 use serde_json::{Value, json};
 
@@ -30,7 +32,8 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     if args.print {
         return Ok(Answer::done(json!({ "problem": name, "text": text }), text).asked());
     }
-    let problem = gelenk::optimize::read(name, &text, &args.set, folder.as_deref()).map_err(|faults| bad_model(&faults))?;
+    let problem = gelenk::optimize::read(name, &text, &args.set, folder.as_deref())
+        .map_err(|faults| bad_model(&faults))?;
     let stem = files::file_stem(&problem.name);
     let checkpoint = match (&args.checkpoint, args.no_checkpoint) {
         (_, true) => None,
@@ -53,10 +56,15 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         max_iterations: args.max_iterations.map(|n| n as usize),
         warm,
     };
-    let settings = format!("{:?} {} {:?} {:?} {:?}", args.set, args.seed, args.intervals, args.tolerance, args.from);
+    let settings = format!(
+        "{:?} {} {:?} {:?} {:?}",
+        args.set, args.seed, args.intervals, args.tolerance, args.from
+    );
     let key = gelenk::optimize::key(&text, &settings);
     let resume = match (&checkpoint, args.resume) {
-        (Some(path), true) => Some(gelenk::optimize::restore(path, &key).map_err(|e| checkpoint_failure(&e))?),
+        (Some(path), true) => {
+            Some(gelenk::optimize::restore(path, &key).map_err(|e| checkpoint_failure(&e))?)
+        }
         _ => None,
     };
     interrupt::be_graceful();
@@ -75,7 +83,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let finished = match result {
         Ok(finished) => finished,
         Err(Failed::File(faults)) => return Err(bad_model(&faults)),
-        Err(error) => return Err(Failure::new(Exit::Failed, error.to_string()).help("another guess may help")),
+        Err(error) => {
+            return Err(
+                Failure::new(Exit::Failed, error.to_string()).help("another guess may help")
+            );
+        }
     };
     let best = &finished.found[finished.best];
     let mut json = answer_json(&problem, &finished);
@@ -83,7 +95,10 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let mut text = summary(&problem, &finished, wall_seconds);
     let mut failure = trouble;
     if let Some(path) = &args.output {
-        match files::write(path, format!("{}\n", json!({ "problem": problem.name, "motion": best.solution })).as_bytes()) {
+        match files::write(
+            path,
+            format!("{}\n", json!({ "problem": problem.name, "motion": best.solution })).as_bytes(),
+        ) {
             Ok(()) => {
                 let _ = writeln!(text, "motion: {}", path.display());
             }
@@ -116,6 +131,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     if let Some(failure) = failure {
         return Ok(answer.failed(failure));
     }
+    if best.status == Status::Infeasible {
+        // The question was answered, with no.
+        let _ = writeln!(answer.text, "\n{}: {}", styled(WARN, "infeasible"), best.message);
+        return Ok(answer.exit(Exit::Negative));
+    }
     if let Some(failure) = ended(best, checkpoint.as_deref(), name) {
         answer = answer.failed(failure);
     }
@@ -126,9 +146,7 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
 fn ended(best: &Found, checkpoint: Option<&Path>, name: &str) -> Option<Failure> {
     let again = checkpoint.map(|_| format!("gelenk optimize {name} --resume goes on"));
     let failure = match best.status {
-        Status::Optimal => return None,
-        Status::Infeasible => Failure::new(Exit::Negative, best.message.clone())
-            .help("loosen the condition named, or give another guess"),
+        Status::Optimal | Status::Infeasible => return None,
         Status::Stopped => {
             let failure = Failure::new(Exit::Stopped, format!("by Ctrl-C after {} iterations", best.iterations));
             match again {
@@ -178,7 +196,8 @@ fn text_of(name: &str) -> Result<(String, Option<PathBuf>), Failure> {
                 return Err(Failure::input(format!("`{name}` is larger than a problem may be")));
             }
             let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
-            let text = String::from_utf8(bytes).map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text")))?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text")))?;
             Ok((text, path.parent().map(Path::to_owned)))
         }
         Ok(_) => Err(Failure::input(format!("`{name}` is not a regular file"))),
@@ -212,7 +231,7 @@ fn checkpoint_failure(error: &CheckpointError) -> Failure {
 /// Tells iterations, writes checkpoints, listens for Ctrl-C.
 struct Watch<'a> {
     lines: bool,
-    headed: Option<(usize, usize, usize)>,
+    headed: Option<gelenk::optimize::problem::Stage>,
     checkpoint: Option<&'a Path>,
     key: &'a str,
     synced: Option<Instant>,
@@ -240,7 +259,7 @@ impl Watch<'_> {
     }
 
     fn line(&mut self, live: &Live<'_>) {
-        let stage = (live.stage.start, live.stage.step, live.stage.round);
+        let stage = live.stage;
         if self.headed != Some(stage) {
             self.headed = Some(stage);
             let mut title = String::new();
@@ -250,13 +269,19 @@ impl Watch<'_> {
             if live.of.1 > 1 {
                 let _ = write!(title, "homotopy step {} of {}  ", live.stage.step + 1, live.of.1);
             }
+            if live.stage.shorter {
+                title.push_str("half the horizon first  ");
+            }
             if live.stage.round > 0 {
                 title.push_str("finer integration steps");
             }
             if !title.is_empty() {
                 show::err(&styled(BOLD, title.trim_end()));
             }
-            show::err(&styled(DIM, "iteration        objective  infeasibility        KKT    step  active"));
+            show::err(&styled(
+                DIM,
+                "iteration        objective  infeasibility        KKT    step  active",
+            ));
         }
         let note = if live.restoring { "  restoring feasibility" } else { "" };
         show::err(&format!(
@@ -303,7 +328,11 @@ fn summary(problem: &Problem, finished: &Finished, wall_seconds: f64) -> String 
         out.push_str(&table.render(width()));
         let failed = finished.found.iter().filter(|f| f.status != Status::Optimal).count();
         if failed > 0 {
-            let _ = writeln!(out, "  {failed} of {} starts did not come to an optimum", finished.found.len());
+            let _ = writeln!(
+                out,
+                "  {failed} of {} starts did not come to an optimum",
+                finished.found.len()
+            );
         }
     }
     if best.status != Status::Optimal && best.violated.len() > 1 {

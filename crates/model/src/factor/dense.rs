@@ -1,23 +1,43 @@
 //! Small dense kernels, row-major; 3×3 blocks, the common case, have loops of fixed length.
 
+/// What the pivots of an elimination were.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pivots {
+    /// Rows left out as redundant.
+    pub(super) dropped: usize,
+    /// The smallest other pivot as a part of its scale.
+    pub(super) weakest: f64,
+    /// Pivots of no more than [`BLURRED`] of their scale, those dropped among them.
+    pub(super) blurred: usize,
+    /// The smallest pivot above that.
+    pub(super) clear: f64,
+}
+
+/// Pivots below this part of their scale may be rounding of redundant rows.
+const BLURRED: f64 = 1e-9;
+
 /// Inverse of a symmetric positive semidefinite matrix in place, leaving out rows that depend on earlier ones.
 ///
 /// Gauss-Jordan in the given order. A pivot not above `drop` times `scale` (the diagonal before any elimination) is
-/// rounding: its row is redundant and gets no impulse. Returns how many were left out, and the smallest other pivot as a part
-/// of its `scale`.
-pub(super) fn invert_dropping(a: &mut [f64], n: usize, scale: &[f64], drop: f64) -> (usize, f64) {
-    let (mut dropped, mut weakest) = (0, 1.0_f64);
+/// rounding: its row is redundant and gets no impulse.
+pub(super) fn invert_dropping(a: &mut [f64], n: usize, scale: &[f64], drop: f64) -> Pivots {
+    let mut found = Pivots { dropped: 0, weakest: 1.0, blurred: 0, clear: 1.0 };
     for k in 0..n {
         let pivot = a[k * n + k];
+        if pivot > BLURRED * scale[k] {
+            found.clear = found.clear.min(pivot / scale[k]);
+        } else {
+            found.blurred += 1;
+        }
         if pivot.is_nan() || pivot <= drop * scale[k] {
             for j in 0..n {
                 a[k * n + j] = 0.0;
                 a[j * n + k] = 0.0;
             }
-            dropped += 1;
+            found.dropped += 1;
             continue;
         }
-        weakest = weakest.min(pivot / scale[k]);
+        found.weakest = found.weakest.min(pivot / scale[k]);
         let inverse = 1.0 / pivot;
         for j in 0..n {
             if j != k {
@@ -38,7 +58,7 @@ pub(super) fn invert_dropping(a: &mut [f64], n: usize, scale: &[f64], drop: f64)
         }
         a[k * n + k] = inverse;
     }
-    (dropped, weakest)
+    found
 }
 
 /// c = a b with a: m×k, b: k×n.

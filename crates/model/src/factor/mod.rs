@@ -65,6 +65,11 @@ pub struct Factor {
     pub redundant: usize,
     /// The smallest of the other pivots, as a part of its row's own response: small near singular positions.
     pub weakest: f64,
+    /// Pivots of at most 1e-9 of their row's own response: redundant rows with their rounding. More of them than elsewhere in a
+    /// run tell a singular position.
+    pub blurred: usize,
+    /// The smallest pivot above that, as a part of its row's own response.
+    pub clear: f64,
 }
 
 /// A block of rows in elimination order.
@@ -140,6 +145,8 @@ impl Factor {
             ready: false,
             redundant: 0,
             weakest: 1.0,
+            blurred: 0,
+            clear: 1.0,
         };
         // Places of the blocks: diagonal, then those below it by their position in the order.
         let mut n_values = 0;
@@ -300,6 +307,7 @@ impl Factor {
 
     fn factorize(&mut self) {
         (self.redundant, self.weakest) = (0, 1.0);
+        (self.blurred, self.clear) = (0, 1.0);
         let mut inverse = [0.0; MAX_ROWS * MAX_ROWS];
         // K_ij of the entries of one column, before they become L_ij = K_ij D⁻¹.
         let mut raw = [0.0; MAX_ROWS * MAX_ROWS];
@@ -308,9 +316,11 @@ impl Factor {
             let inverse = &mut inverse[..n * n];
             inverse.copy_from_slice(&self.values[column.diagonal..][..n * n]);
             let scale = &self.scale[column.first..column.first + n];
-            let (dropped, weakest) = invert_dropping(inverse, n, scale, REDUNDANT);
-            self.redundant += dropped;
-            self.weakest = self.weakest.min(weakest);
+            let pivots = invert_dropping(inverse, n, scale, REDUNDANT);
+            self.redundant += pivots.dropped;
+            self.weakest = self.weakest.min(pivots.weakest);
+            self.blurred += pivots.blurred;
+            self.clear = self.clear.min(pivots.clear);
             self.values[column.diagonal..][..n * n].copy_from_slice(inverse);
             // target −= L_a K_bᵀ with L_a = K_a D⁻¹; b runs before a, so K_b is still raw where a = b comes last.
             let (from, to) = column.updates;

@@ -64,10 +64,7 @@ impl AllLimits {
         let open = |list: &[f64], value: f64| {
             list.iter().zip(&fixed).map(|(b, f)| if *f { value } else { *b }).collect()
         };
-        let x = Limits {
-            lower: open(lower, f64::NEG_INFINITY),
-            upper: open(upper, f64::INFINITY),
-        };
+        let x = Limits { lower: open(lower, f64::NEG_INFINITY), upper: open(upper, f64::INFINITY) };
         let (lower, upper) = program.row_bounds();
         let s = Limits { lower: lower.to_vec(), upper: upper.to_vec() };
         let elastic = Limits::not_negative(shape.n_equal() + shape.n_unequal());
@@ -162,7 +159,8 @@ impl Core {
             let small = (mu + mu * mu / (root + rho * c.abs())) / (2.0 * rho);
             if c > 0.0 { (large, small) } else { (small, large) }
         };
-        let (up, down): (Vec<f64>, Vec<f64>) = rows.iter().zip(&weight).map(|(&c, &w)| split(c, w)).unzip();
+        let (up, down): (Vec<f64>, Vec<f64>) =
+            rows.iter().zip(&weight).map(|(&c, &w)| split(c, w)).unzip();
         let theta = rows.iter().map(|r| r.abs()).sum();
         let mut core = self.clone();
         for list in [&mut core.x, &mut core.s] {
@@ -232,7 +230,12 @@ impl Core {
             }
             phi += Bounded::barrier(&limits.elastic, &at.up, self.mu)
                 + Bounded::barrier(&limits.elastic, &at.down, self.mu)
-                + at.up.iter().zip(&at.down).zip(&elastic.weight).map(|((p, n), w)| w * (p + n)).sum::<f64>();
+                + at.up
+                    .iter()
+                    .zip(&at.down)
+                    .zip(&elastic.weight)
+                    .map(|((p, n), w)| w * (p + n))
+                    .sum::<f64>();
             for (i, (x, r)) in at.x.iter().zip(&elastic.reference).enumerate() {
                 phi += 0.5 * self.pull(i) * (x - r) * (x - r);
             }
@@ -247,9 +250,7 @@ impl Core {
     pub(crate) fn admits(&self, theta: f64, phi: f64) -> bool {
         let highest = 1e4 * self.theta_start.max(1.0);
         theta <= highest
-            && self.filter.iter().all(|&(t, f)| {
-                theta <= (1.0 - 1e-5) * t || phi <= f - 1e-8 * t
-            })
+            && self.filter.iter().all(|&(t, f)| theta <= (1.0 - 1e-5) * t || phi <= f - 1e-8 * t)
     }
 
     /// Adds a pair with its margin.

@@ -128,9 +128,8 @@ impl<'a> Newton<'a> {
         let dx = solution[..n].to_vec();
         let dy = &solution[n..];
         let (_, along) = crate::program::forward(shape, self.stages, &dx);
-        let dv: Vec<f64> = (0..shape.n_unequal())
-            .map(|i| self.weights[i] * (along[i] + offset[i]))
-            .collect();
+        let dv: Vec<f64> =
+            (0..shape.n_unequal()).map(|i| self.weights[i] * (along[i] + offset[i])).collect();
         let ds: Vec<f64> = (0..dv.len())
             .map(|i| ((core.v[i] - slack_slope[i]) + dv[i]) / slack_sigma[i])
             .collect();
@@ -201,7 +200,8 @@ fn assemble(
                 }
                 hessian += d.unequal.tr_mul(&weighted);
             }
-            let (mut equal, mut left, mut right) = (d.equal.clone(), d.left.clone(), d.right.clone());
+            let (mut equal, mut left, mut right) =
+                (d.equal.clone(), d.left.clone(), d.right.clone());
             for j in 0..size {
                 let (flat, own) = if j < n_w {
                     (shape.variable_at(k) + j, true)

@@ -10,7 +10,8 @@ use super::curvature::{self, Hessian};
 use super::newton::{Newton, Step};
 use crate::motion::Fault;
 use crate::program::{
-    Program, RowAt, StageDerivatives, StageValues, all_derivatives, all_values, collect, gradient, transposed,
+    Program, RowAt, StageDerivatives, StageValues, all_derivatives, all_values, collect, gradient,
+    transposed,
 };
 
 /// What the interior point aims at.
@@ -237,15 +238,18 @@ fn estimate(program: &dyn Program, limits: &AllLimits, core: &mut Core) -> Resul
             *g = 0.0;
         }
     }
-    let hessians: Vec<DMatrix<f64>> = shape
-        .stages
-        .iter()
-        .enumerate()
-        .map(|(k, s)| {
-            let n = s.variables + shape.globals;
-            DMatrix::from_fn(n, n, |i, j| if i == j && (i < s.variables || k == 0) { 1.0 } else { 0.0 })
-        })
-        .collect();
+    let hessians: Vec<DMatrix<f64>> =
+        shape
+            .stages
+            .iter()
+            .enumerate()
+            .map(|(k, s)| {
+                let n = s.variables + shape.globals;
+                DMatrix::from_fn(n, n, |i, j| {
+                    if i == j && (i < s.variables || k == 0) { 1.0 } else { 0.0 }
+                })
+            })
+            .collect();
     for i in 0..unit.s.value.len() {
         // A slack's curvature of one, by a multiplier equal to its distance.
         let s = unit.s.value[i];
@@ -255,7 +259,9 @@ fn estimate(program: &dyn Program, limits: &AllLimits, core: &mut Core) -> Resul
             unit.s.above[i] = limits.s.upper[i] - s;
         }
     }
-    let Some(newton) = Newton::new(program, &unit, limits, &stages, &hessians) else { return Ok(()) };
+    let Some(newton) = Newton::new(program, &unit, limits, &stages, &hessians) else {
+        return Ok(());
+    };
     let rows = vec![0.0; shape.n_equal() + shape.n_unequal()];
     let step = newton.step(&unit, &g, &rows);
     let most = step.y.iter().chain(&step.v).fold(0.0_f64, |m, y| m.max(y.abs()));
@@ -339,7 +345,11 @@ impl Solver<'_> {
                             return self.outcome(state, Status::Stalled);
                         }
                         core.shut(valued.theta, valued.phi);
-                        state.restoring = Some(core.restoration(self.program.shape(), &self.limits, &valued.rows));
+                        state.restoring = Some(core.restoration(
+                            self.program.shape(),
+                            &self.limits,
+                            &valued.rows,
+                        ));
                         state.core = core;
                     }
                 }
@@ -350,7 +360,11 @@ impl Solver<'_> {
     /// Whether a restored point may go back to the problem itself.
     fn returns(&self, core: &Core, restored: &Core, theta: f64) -> Result<bool, Fault> {
         let at = restored.primal();
-        let valued = core.value_at(self.program, &self.limits, &Primal { up: Vec::new(), down: Vec::new(), ..at })?;
+        let valued = core.value_at(
+            self.program,
+            &self.limits,
+            &Primal { up: Vec::new(), down: Vec::new(), ..at },
+        )?;
         Ok(valued.theta <= 0.9 * theta && core.admits(valued.theta, valued.phi))
     }
 
@@ -358,7 +372,8 @@ impl Solver<'_> {
         let core = &mut state.core;
         core.x = restored.x;
         core.s = restored.s;
-        let large = core.x.below.iter().chain(&core.x.above).chain(&core.s.below).chain(&core.s.above);
+        let large =
+            core.x.below.iter().chain(&core.x.above).chain(&core.s.below).chain(&core.s.above);
         if large.fold(0.0_f64, |m, z| m.max(*z)) > 1e3 {
             for (list, limits) in [(&mut core.x, &self.limits.x), (&mut core.s, &self.limits.s)] {
                 let value = std::mem::take(&mut list.value);
@@ -393,7 +408,13 @@ impl Solver<'_> {
     }
 
     /// KKT residuals for a barrier parameter.
-    fn residuals(&self, core: &Core, stages: &[StageDerivatives], rows: &[f64], mu: f64) -> Residuals {
+    fn residuals(
+        &self,
+        core: &Core,
+        stages: &[StageDerivatives],
+        rows: &[f64],
+        mu: f64,
+    ) -> Residuals {
         let shape = self.program.shape();
         let mut g = self.slope(core, stages);
         let pulled = transposed(shape, stages, &core.y, &core.v);
@@ -451,7 +472,10 @@ impl Solver<'_> {
         let hessians: Vec<DMatrix<f64>> = if self.options.hessian == Hessian::Bfgs {
             self.blocks.clone()
         } else {
-            stages.iter().map(|s| s.hessian.clone().unwrap_or_else(|| DMatrix::zeros(0, 0))).collect()
+            stages
+                .iter()
+                .map(|s| s.hessian.clone().unwrap_or_else(|| DMatrix::zeros(0, 0)))
+                .collect()
         };
         let here = core.primal();
         let mut valued = look.valued.clone();
@@ -478,7 +502,9 @@ impl Solver<'_> {
         let tau = (1.0 - core.mu).max(0.99);
         let longest = self.longest(core, &full.primal, tau);
         let descent = self.descent(core, &slope, &full.primal);
-        let Some((accepted, alpha)) = self.search(core, &newton, &slope, &full, &valued, longest, descent)? else {
+        let Some((accepted, alpha)) =
+            self.search(core, &newton, &slope, &full, &valued, longest, descent)?
+        else {
             return Ok(End::NoStep);
         };
         let before = core.x.value.clone();
@@ -505,10 +531,11 @@ impl Solver<'_> {
     }
 
     fn longest(&self, core: &Core, step: &Primal, tau: f64) -> f64 {
-        let mut longest = core
-            .x
-            .longest(&self.limits.x, &step.x, tau)
-            .min(core.s.longest(&self.limits.s, &step.s, tau));
+        let mut longest = core.x.longest(&self.limits.x, &step.x, tau).min(core.s.longest(
+            &self.limits.s,
+            &step.s,
+            tau,
+        ));
         if let Some(e) = &core.elastic {
             longest = longest
                 .min(e.up.longest(&self.limits.elastic, &step.up, tau))
@@ -552,13 +579,18 @@ impl Solver<'_> {
         let here = core.primal();
         let (theta, phi) = (valued.theta, valued.phi);
         let theta_min = 1e-4 * core.theta_start.max(1.0);
-        let switches = |alpha: f64| {
-            descent < 0.0
-                && alpha * libm::pow(-descent, 2.3) > libm::pow(theta, 1.1)
-        };
+        let switches =
+            |alpha: f64| descent < 0.0 && alpha * libm::pow(-descent, 2.3) > libm::pow(theta, 1.1);
         let round = 10.0 * f64::EPSILON * phi.abs().max(1.0);
         let judge = |core: &Core, trial: &Valued, alpha: f64| {
-            verdict(core, trial, theta, phi, (theta <= theta_min && switches(alpha)).then_some(alpha * descent), round)
+            verdict(
+                core,
+                trial,
+                theta,
+                phi,
+                (theta <= theta_min && switches(alpha)).then_some(alpha * descent),
+                round,
+            )
         };
         // A step that moves nothing is taken as it is.
         let relative = full
@@ -685,7 +717,14 @@ enum Verdict {
 }
 
 /// Judges a trial point; `descent` is the expected change where the barrier function alone decides.
-fn verdict(core: &Core, trial: &Valued, theta: f64, phi: f64, descent: Option<f64>, round: f64) -> Verdict {
+fn verdict(
+    core: &Core,
+    trial: &Valued,
+    theta: f64,
+    phi: f64,
+    descent: Option<f64>,
+    round: f64,
+) -> Verdict {
     if !trial.theta.is_finite() || !trial.phi.is_finite() || !core.admits(trial.theta, trial.phi) {
         return Verdict::No;
     }
@@ -693,12 +732,17 @@ fn verdict(core: &Core, trial: &Valued, theta: f64, phi: f64, descent: Option<f6
         let falls = trial.phi <= phi + 1e-8 * descent + round;
         return if falls { Verdict::Descent } else { Verdict::No };
     }
-    let better = trial.theta <= (1.0 - 1e-5) * theta || trial.phi <= phi - 1e-8 * theta + round.min(theta);
+    let better =
+        trial.theta <= (1.0 - 1e-5) * theta || trial.phi <= phi - 1e-8 * theta + round.min(theta);
     if better { Verdict::Filter } else { Verdict::No }
 }
 
 /// Rows of a program that do not hold at x, worst first: how far the value lies from where it should be.
-pub fn violations(program: &dyn Program, x: &[f64], tolerance: f64) -> Result<Vec<(RowAt, f64)>, Fault> {
+pub fn violations(
+    program: &dyn Program,
+    x: &[f64],
+    tolerance: f64,
+) -> Result<Vec<(RowAt, f64)>, Fault> {
     let shape = program.shape();
     let (_, equal, unequal) = collect(shape, &all_values(program, x)?);
     let (lower, upper) = program.row_bounds();

@@ -118,14 +118,24 @@ struct Read {
     free_duration: bool,
 }
 
-pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
+pub(crate) fn build(
+    problem: &Problem,
+    step: usize,
+    intervals: Option<usize>,
+    shorter: bool,
+) -> Result<Instance, Diagnostics> {
     let spec = &problem.spec;
     let homotopy = problem.step(step);
     let mut scope = Scope::new(&problem.sources);
     scope.define(&problem.parameters(step));
     for (name, _) in homotopy.iter().flat_map(|h| &h.set.0) {
         if !spec.parameters.0.iter().any(|(n, _)| n.text == name.text) {
-            scope.fault("unknown-parameter", name.span, format!("there is no parameter `{}`", name.text), None);
+            scope.fault(
+                "unknown-parameter",
+                name.span,
+                format!("there is no parameter `{}`", name.text),
+                None,
+            );
         }
     }
     let maximize = spec.objective.aim.as_ref().is_some_and(|a| a.text == "maximize");
@@ -139,7 +149,12 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
         let bounds = bounds(&mut scope, f.lower.as_ref(), f.upper.as_ref());
         let scale = f.scale.as_ref().and_then(|s| positive(&mut scope, s));
         if guess < bounds.0 || guess > bounds.1 {
-            scope.fault("bad-guess", name.span, format!("the guess of `{}` lies outside its bounds", name.text), None);
+            scope.fault(
+                "bad-guess",
+                name.span,
+                format!("the guess of `{}` lies outside its bounds", name.text),
+                None,
+            );
         }
         free_scale.push(scale.or((guess != 0.0).then_some(guess.abs())));
         free_start.push(guess);
@@ -164,7 +179,22 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
             read.intervals = n.clamp(1, MOST_INTERVALS);
         }
         let duration = homotopy.and_then(|h| h.duration.as_ref()).unwrap_or(&grid.duration);
+        let n_whole = read.intervals;
+        if shorter {
+            read.intervals = n_whole.div_ceil(2);
+        }
         set_duration(scope, read, duration, &free, &free_start);
+        if shorter {
+            // Half the intervals, as long as before.
+            let share = read.intervals as f64 / n_whole as f64;
+            read.length *= share;
+            for duration in &mut read.durations {
+                match duration {
+                    Duration::Fixed(length) => *length *= share,
+                    Duration::Part { part, .. } => *part *= share,
+                }
+            }
+        }
     };
     if spec.phase.is_empty() {
         match &spec.grid {
@@ -182,7 +212,12 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
         }
     } else {
         if let Some(grid) = &spec.grid {
-            scope.fault("two-grids", grid.span, "`[grid]` and `[[phase]]` do not go together", None);
+            scope.fault(
+                "two-grids",
+                grid.span,
+                "`[grid]` and `[[phase]]` do not go together",
+                None,
+            );
         }
         let n = spec.phase.len();
         for (i, phase) in spec.phase.iter().enumerate() {
@@ -198,7 +233,12 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
     for (name, _) in &spec.controls.0 {
         if !controls.contains(&name.text) {
             let help = Some(format!("its inputs are {}", list(&controls)));
-            scope.fault("unknown-control", name.span, format!("the model has no input `{}`", name.text), help);
+            scope.fault(
+                "unknown-control",
+                name.span,
+                format!("the model has no input `{}`", name.text),
+                help,
+            );
         }
     }
     // Names of quantities.
@@ -211,7 +251,12 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
     let mut model_start: Option<Vec<f64>> = None;
     if let Some(loaded) = &problem.loaded {
         if let Some((name, _)) = spec.states.0.first() {
-            scope.fault("two-motions", name.span, "a problem has a model or states of its own, not both", None);
+            scope.fault(
+                "two-motions",
+                name.span,
+                "a problem has a model or states of its own, not both",
+                None,
+            );
         }
         if reads.len() > 1 {
             scope.fault(
@@ -229,7 +274,8 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
                 model_start = Some(source.start.clone());
                 let control_names = source.control_names.clone();
                 if let Some(integral) = &spec.objective.integral
-                    && let Err(message) = set_model_cost(&mut scope, &mut source, integral, &control_names, maximize)
+                    && let Err(message) =
+                        set_model_cost(&mut scope, &mut source, integral, &control_names, maximize)
                 {
                     scope.fault("bad-expression", integral.span, message, None);
                 }
@@ -237,7 +283,15 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
                     (Ok(flow), Some(read)) => {
                         let shape = shape_of(read.kind);
                         let durations = read.durations.clone();
-                        motions.push(Box::new(Shooting::new(flow, shape, durations, read.steps, &full_names, &control_names, &free)));
+                        motions.push(Box::new(Shooting::new(
+                            flow,
+                            shape,
+                            durations,
+                            read.steps,
+                            &full_names,
+                            &control_names,
+                            &free,
+                        )));
                     }
                     (Err(message), _) => scope.fault("bad-model", at, message, None),
                     _ => {}
@@ -246,20 +300,41 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
         }
     } else {
         if flow_names.is_empty() {
-            scope.fault("no-motion", spec.span, "the problem names neither a model nor states", Some("add `[states]` or `model`".into()));
+            scope.fault(
+                "no-motion",
+                spec.span,
+                "the problem names neither a model nor states",
+                Some("add `[states]` or `model`".into()),
+            );
         }
         for (name, _) in &spec.controls.0 {
             if flow_names.contains(&name.text) || free.contains(&name.text) {
-                scope.fault("duplicate-name", name.span, format!("`{}` is already something else", name.text), None);
+                scope.fault(
+                    "duplicate-name",
+                    name.span,
+                    format!("`{}` is already something else", name.text),
+                    None,
+                );
             }
         }
-        let mut known: Vec<String> = flow_names.iter().chain(&controls).chain(&free).cloned().collect();
+        let mut known: Vec<String> =
+            flow_names.iter().chain(&controls).chain(&free).cloned().collect();
         known.push("t".into());
         for (i, read) in reads.iter().enumerate() {
             let phase = spec.phase.get(i);
-            if let Some(flow) = formulas(&mut scope, problem, phase, &flow_names, &controls, &free, &known) {
+            if let Some(flow) =
+                formulas(&mut scope, problem, phase, &flow_names, &controls, &free, &known)
+            {
                 let shape = shape_of(read.kind);
-                motions.push(Box::new(Shooting::new(flow, shape, read.durations.clone(), read.steps, &flow_names, &controls, &free)));
+                motions.push(Box::new(Shooting::new(
+                    flow,
+                    shape,
+                    read.durations.clone(),
+                    read.steps,
+                    &flow_names,
+                    &controls,
+                    &free,
+                )));
             }
         }
     }
@@ -284,14 +359,26 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
             1.0
         }
     };
-    if spec.objective.end.is_none() && spec.objective.integral.is_none() && spec.phase.iter().all(|p| p.integral.is_none()) {
-        scope.fault("no-objective", spec.objective.span, "the objective has neither `end` nor `integral`", None);
+    if spec.objective.end.is_none()
+        && spec.objective.integral.is_none()
+        && spec.phase.iter().all(|p| p.integral.is_none())
+    {
+        scope.fault(
+            "no-objective",
+            spec.objective.span,
+            "the objective has neither `end` nor `integral`",
+            None,
+        );
     }
     if let Some(end) = &spec.objective.end
         && let Some(e) = scope.read(end, &with_start)
     {
         let e = if sign < 0.0 { scope.pool.neg(e) } else { e };
-        terms.push(Term { expr: e, role: Role::Cost, at: Where { phase: None, nodes: Nodes::End } });
+        terms.push(Term {
+            expr: e,
+            role: Role::Cost,
+            at: Where { phase: None, nodes: Nodes::End },
+        });
     }
     // `start.NAME` become global variables that equal NAME at the first node.
     let n_free = free.len();
@@ -325,8 +412,12 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
             Some(c) => bounds(&mut scope, c.lower.as_ref(), c.upper.as_ref()),
             None => (f64::NEG_INFINITY, f64::INFINITY),
         };
-        control_guess.push(given.and_then(|c| c.guess.as_ref()).and_then(|g| scope.read(g, &["s".to_owned()])));
-        smooth.push(given.and_then(|c| c.smooth.as_ref()).and_then(|s| scope.number(s)).unwrap_or(0.0));
+        control_guess.push(
+            given.and_then(|c| c.guess.as_ref()).and_then(|g| scope.read(g, &["s".to_owned()])),
+        );
+        smooth.push(
+            given.and_then(|c| c.smooth.as_ref()).and_then(|s| scope.number(s)).unwrap_or(0.0),
+        );
         let scale = given.and_then(|c| c.scale.as_ref()).and_then(|s| positive(&mut scope, s));
         let size = scale.or(size_of(limits));
         amplitude.push(size.unwrap_or(1.0));
@@ -350,7 +441,12 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
         Some(("gauss-newton", _)) => Hessian::GaussNewton,
         Some(("bfgs", _)) => Hessian::Bfgs,
         Some((_, span)) => {
-            scope.fault("unknown-hessian", span, "expected `exact`, `gauss-newton` or `bfgs`", None);
+            scope.fault(
+                "unknown-hessian",
+                span,
+                "expected `exact`, `gauss-newton` or `bfgs`",
+                None,
+            );
             Hessian::Exact
         }
     };
@@ -386,7 +482,8 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
     }
     // Compile the terms of every node.
     let n_phases = reads.len();
-    let globals: Vec<(Expr, usize)> = copies.iter().enumerate().map(|(i, (s, _))| (*s, n_free + i)).collect();
+    let globals: Vec<(Expr, usize)> =
+        copies.iter().enumerate().map(|(i, (s, _))| (*s, n_free + i)).collect();
     let mut phases = Vec::new();
     for (i, (motion, read)) in motions.into_iter().zip(&reads).enumerate() {
         let n_nodes = motion.intervals() + 1;
@@ -471,7 +568,18 @@ pub(crate) fn build(problem: &Problem, step: usize, intervals: Option<usize>) ->
     };
     let program = Transcription::new(phases, n_free + copies.len(), names);
     let pool = scope.finish()?;
-    let guess = guess(&pool, &program, &reads, &state_facts, &control_guess, model_start.as_deref(), &free_start, &amplitude, &sized, &controls);
+    let guess = guess(
+        &pool,
+        &program,
+        &reads,
+        &state_facts,
+        &control_guess,
+        model_start.as_deref(),
+        &free_start,
+        &amplitude,
+        &sized,
+        &controls,
+    );
     let mut instance = Instance {
         x: vec![0.0; program.shape().n_variables()],
         nominal: vec![None; program.shape().n_variables()],
@@ -510,7 +618,9 @@ struct StateFacts {
 fn failed(scope: Scope<'_>) -> Diagnostics {
     match scope.finish() {
         Err(faults) => faults,
-        Ok(_) => Diagnostics { list: Vec::new(), sources: gelenk_model::source::SourceMap::default() },
+        Ok(_) => {
+            Diagnostics { list: Vec::new(), sources: gelenk_model::source::SourceMap::default() }
+        }
     }
 }
 
@@ -554,7 +664,12 @@ fn read_grid(scope: &mut Scope<'_>, grid: &GridSpec, name: &str) -> Read {
         Some("linear-with-jumps") => ControlKind::Jumping,
         Some(_) => {
             let span = grid.controls.as_ref().map_or(grid.span, |t| t.span);
-            scope.fault("unknown-controls", span, "expected `constant`, `linear` or `linear-with-jumps`", None);
+            scope.fault(
+                "unknown-controls",
+                span,
+                "expected `constant`, `linear` or `linear-with-jumps`",
+                None,
+            );
             ControlKind::Constant
         }
     };
@@ -581,7 +696,13 @@ fn read_grid(scope: &mut Scope<'_>, grid: &GridSpec, name: &str) -> Read {
     }
 }
 
-fn set_duration(scope: &mut Scope<'_>, read: &mut Read, duration: &Scalar, free: &[String], start: &[f64]) {
+fn set_duration(
+    scope: &mut Scope<'_>,
+    read: &mut Read,
+    duration: &Scalar,
+    free: &[String],
+    start: &[f64],
+) {
     let Some(e) = scope.read(duration, free) else { return };
     let n = read.intervals * read.fine;
     if let Some(length) = scope.pool.as_f64(e) {
@@ -608,7 +729,12 @@ fn set_duration(scope: &mut Scope<'_>, read: &mut Read, duration: &Scalar, free:
         }
     }
     let help = Some("write a number, a free number, or a multiple of one: \"T\", \"T/2\"".into());
-    scope.fault("bad-duration", duration.span, "a duration is a number or a multiple of one free number", help);
+    scope.fault(
+        "bad-duration",
+        duration.span,
+        "a duration is a number or a multiple of one free number",
+        help,
+    );
 }
 
 fn formulas(
@@ -623,7 +749,12 @@ fn formulas(
     let spec = &problem.spec;
     for (name, _) in phase.iter().flat_map(|p| &p.rates.0) {
         if !states.contains(&name.text) {
-            scope.fault("unknown-state", name.span, format!("there is no state `{}`", name.text), None);
+            scope.fault(
+                "unknown-state",
+                name.span,
+                format!("there is no state `{}`", name.text),
+                None,
+            );
         }
     }
     let mut rates = Vec::new();
@@ -666,15 +797,23 @@ fn formulas(
 }
 
 /// The Lagrange term of a model's motion, with the problem's constants put in.
-fn set_model_cost(scope: &mut Scope<'_>, source: &mut Source, integral: &Scalar, controls: &[String], maximize: bool) -> Result<(), String> {
+fn set_model_cost(
+    scope: &mut Scope<'_>,
+    source: &mut Source,
+    integral: &Scalar,
+    controls: &[String],
+    maximize: bool,
+) -> Result<(), String> {
     let mut names = source.names.clone();
     names.extend(controls.iter().map(|c| format!("u.{c}")));
     names.extend(controls.iter().cloned());
     names.extend(source.parameters.iter().map(|p| source.pool.display(*p).to_string()));
     names.push("t".into());
     let Some(e) = scope.read(integral, &names) else { return Ok(()) };
-    let same: Vec<(Expr, Expr)> =
-        controls.iter().map(|c| (scope.pool.symbol(c), scope.pool.symbol(&format!("u.{c}")))).collect();
+    let same: Vec<(Expr, Expr)> = controls
+        .iter()
+        .map(|c| (scope.pool.symbol(c), scope.pool.symbol(&format!("u.{c}"))))
+        .collect();
     let e = scope.pool.substitute(e, &same);
     let e = if maximize { scope.pool.neg(e) } else { e };
     source.set_cost(&scope.pool.display(e).to_string())
@@ -693,7 +832,12 @@ fn read_terms(
     let left_out: Vec<&Text> = problem.step(step).iter().flat_map(|h| &h.without).collect();
     for text in &left_out {
         if !spec.condition.iter().any(|c| c.name.text == text.text) {
-            scope.fault("unknown-condition", text.span, format!("there is no condition `{}`", text.text), None);
+            scope.fault(
+                "unknown-condition",
+                text.span,
+                format!("there is no condition `{}`", text.text),
+                None,
+            );
         }
     }
     for condition in &spec.condition {
@@ -704,7 +848,12 @@ fn read_terms(
         let (lower, upper) = match &condition.equals {
             Some(value) => {
                 if condition.lower.is_some() || condition.upper.is_some() {
-                    scope.fault("two-bounds", condition.span, "`equals` goes without `lower` and `upper`", None);
+                    scope.fault(
+                        "two-bounds",
+                        condition.span,
+                        "`equals` goes without `lower` and `upper`",
+                        None,
+                    );
                 }
                 let value = scope.number(value).unwrap_or(0.0);
                 (value, value)
@@ -713,12 +862,22 @@ fn read_terms(
         };
         if lower == f64::NEG_INFINITY && upper == f64::INFINITY {
             let help = Some("give `equals`, `lower` or `upper`".into());
-            scope.fault("no-bound", condition.span, format!("condition `{}` demands nothing", condition.name.text), help);
+            scope.fault(
+                "no-bound",
+                condition.span,
+                format!("condition `{}` demands nothing", condition.name.text),
+                help,
+            );
         }
         let phase = condition.phase.as_ref().and_then(|name| {
             let found = reads.iter().position(|r| r.name == name.text);
             if found.is_none() {
-                scope.fault("unknown-phase", name.span, format!("there is no phase `{}`", name.text), None);
+                scope.fault(
+                    "unknown-phase",
+                    name.span,
+                    format!("there is no phase `{}`", name.text),
+                    None,
+                );
             }
             found
         });
@@ -731,28 +890,48 @@ fn read_terms(
             && let Some(value) = scope.number(end)
         {
             let expr = scope.pool.symbol(&name.text);
-            let role = Role::Condition { name: format!("end of {}", name.text), lower: value, upper: value };
+            let role = Role::Condition {
+                name: format!("end of {}", name.text),
+                lower: value,
+                upper: value,
+            };
             terms.push(Term { expr, role, at: Where { phase: None, nodes: Nodes::End } });
         }
     }
     for (name, value) in &spec.periodic.0 {
         if !names.contains(&name.text) {
-            scope.fault("unknown-name", name.span, format!("nothing here is called `{}`", name.text), None);
+            scope.fault(
+                "unknown-name",
+                name.span,
+                format!("nothing here is called `{}`", name.text),
+                None,
+            );
             continue;
         }
         let Some(e) = scope.read(value, names) else { continue };
         let symbol = scope.pool.symbol(&name.text);
         let expr = scope.pool.sub(symbol, e);
-        let role = Role::Condition { name: format!("periodic {}", name.text), lower: 0.0, upper: 0.0 };
+        let role =
+            Role::Condition { name: format!("periodic {}", name.text), lower: 0.0, upper: 0.0 };
         terms.push(Term { expr, role, at: Where { phase: None, nodes: Nodes::End } });
     }
     // Links of phases.
     for (i, phase) in spec.phase.iter().enumerate() {
         for (name, _) in &phase.link.0 {
             if i == 0 {
-                scope.fault("first-phase", name.span, "the first phase has none before it to link to", None);
+                scope.fault(
+                    "first-phase",
+                    name.span,
+                    "the first phase has none before it to link to",
+                    None,
+                );
             } else if !states.contains(&name.text) {
-                scope.fault("unknown-state", name.span, format!("there is no state `{}`", name.text), None);
+                scope.fault(
+                    "unknown-state",
+                    name.span,
+                    format!("there is no state `{}`", name.text),
+                    None,
+                );
             }
         }
         if i == 0 {
@@ -766,8 +945,16 @@ fn read_terms(
                 None => Some(symbol),
             };
             let Some(before) = before else { continue };
-            terms.push(Term { expr: before, role: Role::End, at: Where { phase: Some(i - 1), nodes: Nodes::PhaseEnd } });
-            terms.push(Term { expr: symbol, role: Role::Start, at: Where { phase: Some(i), nodes: Nodes::PhaseStart } });
+            terms.push(Term {
+                expr: before,
+                role: Role::End,
+                at: Where { phase: Some(i - 1), nodes: Nodes::PhaseEnd },
+            });
+            terms.push(Term {
+                expr: symbol,
+                role: Role::Start,
+                at: Where { phase: Some(i), nodes: Nodes::PhaseStart },
+            });
         }
     }
     terms
@@ -788,7 +975,11 @@ fn read_bounds(scope: &mut Scope<'_>, problem: &Problem, states: &[String]) -> V
         let (lower, upper) = bounds(scope, range.lower.as_ref(), range.upper.as_ref());
         for name in names {
             let role = Role::Condition { name: name.clone(), lower, upper };
-            terms.push(Term { expr: scope.pool.symbol(name), role, at: Where { phase: None, nodes: Nodes::All } });
+            terms.push(Term {
+                expr: scope.pool.symbol(name),
+                role,
+                at: Where { phase: None, nodes: Nodes::All },
+            });
         }
     }
     terms
@@ -806,15 +997,28 @@ fn read_nodes(scope: &mut Scope<'_>, condition: &ConditionSpec) -> Option<Nodes>
                     "inner" => Nodes::Inner,
                     "path" => Nodes::Path,
                     _ => {
-                        let help = Some("write `start`, `end`, `nodes`, `inner`, `path` or node numbers".into());
-                        scope.fault("unknown-place", at.span, format!("`{}` is no place", text.text), help);
+                        let help = Some(
+                            "write `start`, `end`, `nodes`, `inner`, `path` or node numbers".into(),
+                        );
+                        scope.fault(
+                            "unknown-place",
+                            at.span,
+                            format!("`{}` is no place", text.text),
+                            help,
+                        );
                         return None;
                     }
                 };
                 return Some(nodes);
             }
-            ScalarSource::Number(value, _) if *value >= 0.0 && value.fract() == 0.0 && *value < 1e9 => {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+            ScalarSource::Number(value, _)
+                if *value >= 0.0 && value.fract() == 0.0 && *value < 1e9 =>
+            {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "checked above"
+                )]
                 list.push(*value as usize);
             }
             ScalarSource::Number(..) => {
@@ -829,7 +1033,14 @@ fn read_nodes(scope: &mut Scope<'_>, condition: &ConditionSpec) -> Option<Nodes>
 
 impl Where {
     /// Whether it holds at a node; `fine` nodes lie between those of the grid.
-    fn holds(&self, phase: usize, n_phases: usize, node: usize, n_nodes: usize, fine: usize) -> bool {
+    fn holds(
+        &self,
+        phase: usize,
+        n_phases: usize,
+        node: usize,
+        n_nodes: usize,
+        fine: usize,
+    ) -> bool {
         let here = self.phase.is_none_or(|p| p == phase);
         let coarse = node.is_multiple_of(fine);
         let (first, last) = (node == 0, node + 1 == n_nodes);
@@ -915,7 +1126,13 @@ fn guess(
 }
 
 impl Instance {
-    fn set_bounds(&mut self, facts: &[StateFacts], free: &[(f64, f64)], plain: bool, fixed_start: bool) {
+    fn set_bounds(
+        &mut self,
+        facts: &[StateFacts],
+        free: &[(f64, f64)],
+        plain: bool,
+        fixed_start: bool,
+    ) {
         let program = &mut self.program;
         let n_phases = program.phases.len();
         for i in 0..n_phases {
@@ -929,6 +1146,11 @@ impl Instance {
                     let (mut l, mut u) = (f64::NEG_INFINITY, f64::INFINITY);
                     if plain {
                         (l, u) = facts[j].limits;
+                        // A value that is demanded anyway needs no bounds; beside an equality they would leave no inside.
+                        let last = i + 1 == n_phases && node == n;
+                        if last && facts[j].end.is_some_and(|end| (l..=u).contains(&end)) {
+                            (l, u) = (f64::NEG_INFINITY, f64::INFINITY);
+                        }
                         if first && let Some(value) = facts[j].start {
                             (l, u) = (value, value);
                         }
@@ -953,7 +1175,13 @@ impl Instance {
         }
     }
 
-    fn set_nominal(&mut self, facts: &[StateFacts], free: &[Option<f64>], controls: &[Option<f64>], plain: bool) {
+    fn set_nominal(
+        &mut self,
+        facts: &[StateFacts],
+        free: &[Option<f64>],
+        controls: &[Option<f64>],
+        plain: bool,
+    ) {
         let program = &self.program;
         for i in 0..program.phases.len() {
             let m = program.phases[i].controls;
@@ -962,8 +1190,11 @@ impl Instance {
                 let states = program.phases[i].motion.sizes(node).states;
                 for j in 0..states {
                     // Of a model: metres, and velocities of a fast motion.
-                    self.nominal[at + j] =
-                        if plain { facts[j].scale.or(size_of(facts[j].limits)) } else { Some(if 2 * j < states { 1.0 } else { 10.0 }) };
+                    self.nominal[at + j] = if plain {
+                        facts[j].scale.or(size_of(facts[j].limits))
+                    } else {
+                        Some(if 2 * j < states { 1.0 } else { 10.0 })
+                    };
                 }
                 let (carried, fresh, at) = program.controls_at(i, node);
                 for j in 0..carried + fresh {
@@ -1009,7 +1240,11 @@ impl Instance {
                 let r = noise(&mut seed);
                 let (l, u) = self.control_bounds[c];
                 let wide = (2.0 * r - 1.0) * self.guess.amplitude[c];
-                if l.is_finite() && u.is_finite() && !self.guess.sized[c] { l + (u - l) * r } else { wide.clamp(l, u) }
+                if l.is_finite() && u.is_finite() && !self.guess.sized[c] {
+                    l + (u - l) * r
+                } else {
+                    wide.clamp(l, u)
+                }
             })
             .collect();
         let mut x = vec![0.0; self.x.len()];
@@ -1040,14 +1275,21 @@ impl Instance {
             }
         }
         let states = self.guess.states.clone();
-        let simulate: Vec<bool> = self.guess.simulate.iter().map(|s| *s && self.guess.starts).collect();
+        let simulate: Vec<bool> =
+            self.guess.simulate.iter().map(|s| *s && self.guess.starts).collect();
         self.put_states(&mut x, &states, &simulate, &vec![0; states.len()]);
         self.copy_starts(&mut x);
         self.x = x;
     }
 
     /// Puts full states into x, charts around them; phases to simulate are integrated on from node `from`.
-    pub(crate) fn put_states(&mut self, x: &mut [f64], states: &[Vec<Vec<f64>>], simulate: &[bool], from: &[usize]) {
+    pub(crate) fn put_states(
+        &mut self,
+        x: &mut [f64],
+        states: &[Vec<Vec<f64>>],
+        simulate: &[bool],
+        from: &[usize],
+    ) {
         for i in 0..states.len() {
             let n = states[i].len() - 1;
             let mut list = states[i].clone();
@@ -1089,7 +1331,10 @@ impl Instance {
         let at = program.shape().global_at();
         for (j, name) in program.names.globals.iter().enumerate().skip(self.free.len()) {
             let inner = name.strip_prefix("start.").unwrap_or(name);
-            let place = motion.quantities().iter().position(|q| q == inner || q.strip_prefix("u.") == Some(inner));
+            let place = motion
+                .quantities()
+                .iter()
+                .position(|q| q == inner || q.strip_prefix("u.") == Some(inner));
             if let Some(q) = place {
                 x[at + j] = observed.values[q];
             }

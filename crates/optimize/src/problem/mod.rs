@@ -5,15 +5,13 @@ mod run;
 mod scope;
 mod solution;
 
+use gelenk_model::source::{SourceMap, Span};
 use gelenk_model::spec::tables::{HomotopySpec, ProblemSpec};
 use gelenk_model::spec::{Scalar, ScalarSource, Text};
-use gelenk_model::source::{SourceMap, Span};
 use gelenk_model::{Diagnostic, Diagnostics, Limits, Loaded, read_problem};
 
 pub use build::Instance;
-pub use run::{
-    Checkpoint, Failed, Finished, Found, Live, RunOptions, Stage, Watcher, optimize,
-};
+pub use run::{Checkpoint, Failed, Finished, Found, Live, RunOptions, Stage, Watcher, optimize};
 pub use solution::{Certificate, PhaseSolution, Solution};
 
 /// A problem of optimal control, read and ready to be built.
@@ -53,7 +51,8 @@ impl Problem {
         let stem = name.strip_suffix(".toml").unwrap_or(name);
         let stem = stem.rsplit(['/', '\\']).next().unwrap_or(stem);
         let head = spec.problem.as_ref();
-        let title = head.and_then(|h| h.name.as_ref()).map_or_else(|| stem.to_owned(), |n| n.text.clone());
+        let title =
+            head.and_then(|h| h.name.as_ref()).map_or_else(|| stem.to_owned(), |n| n.text.clone());
         let mut overrides = Vec::new();
         let mut for_model = Vec::new();
         for (key, value) in set {
@@ -74,7 +73,10 @@ impl Problem {
             None => {
                 if let Some((key, _)) = for_model.first() {
                     let message = format!("--set: the problem has no parameter `{key}`");
-                    return Err(Diagnostics { list: vec![Diagnostic::error("unknown-parameter", message)], sources });
+                    return Err(Diagnostics {
+                        list: vec![Diagnostic::error("unknown-parameter", message)],
+                        sources,
+                    });
                 }
                 None
             }
@@ -114,12 +116,22 @@ impl Problem {
 
     /// The program of a step, with a number of intervals of its own if given (of the last phase).
     pub fn instance(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
-        build::build(self, step, intervals)
+        build::build(self, step, intervals, false)
+    }
+
+    /// The same with half the horizon.
+    pub(crate) fn shorter(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
+        build::build(self, step, intervals, true)
     }
 
     pub(crate) fn parameters(&self, step: usize) -> Vec<(String, Span, Scalar)> {
-        let mut list: Vec<(String, Span, Scalar)> =
-            self.spec.parameters.0.iter().map(|(n, v)| (n.text.clone(), n.span, v.clone())).collect();
+        let mut list: Vec<(String, Span, Scalar)> = self
+            .spec
+            .parameters
+            .0
+            .iter()
+            .map(|(n, v)| (n.text.clone(), n.span, v.clone()))
+            .collect();
         let mut replace = |name: &str, value: &Scalar| {
             for entry in &mut list {
                 if entry.0 == name {

@@ -23,7 +23,7 @@ const CERTIFY: f64 = 1e-11;
 /// What may differ from the file.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Number of starts: the guess, zero controls, then random ones. 0 counts as 1.
+    /// Number of starts: the guess, zero controls, then random ones, every fifth continued from half the horizon. 0 counts as 1.
     pub starts: usize,
     /// Seed of the random starts.
     pub seed: u64,
@@ -46,6 +46,8 @@ pub struct Stage {
     pub step: usize,
     /// Round of choosing integration steps, from 0.
     pub round: usize,
+    /// Whether half the horizon is solved first, to be continued.
+    pub shorter: bool,
 }
 
 /// One iteration, told.
@@ -193,7 +195,9 @@ pub fn optimize(
     let (states, controls, free, sign) = match names {
         Some(names) => names,
         None => {
-            let instance = problem.instance(problem.n_steps() - 1, options.intervals).map_err(|d| Failed::File(Box::new(d)))?;
+            let instance = problem
+                .instance(problem.n_steps() - 1, options.intervals)
+                .map_err(|d| Failed::File(Box::new(d)))?;
             (instance.states, instance.controls, instance.free, instance.sign)
         }
     };
@@ -230,8 +234,16 @@ fn kind_of(start: usize, seed: u64, warm: bool) -> (Start, String) {
         0 if warm => (Start::Guess, "given motion".into()),
         0 => (Start::Guess, "guess".into()),
         1 => (Start::Zero, "zero controls".into()),
-        _ => (Start::Random(seed.wrapping_add(start as u64)), format!("random controls {start}")),
+        _ => {
+            let more = if continued(start) { ", continued from half the horizon" } else { "" };
+            (Start::Random(seed.wrapping_add(start as u64)), format!("random controls {start}{more}"))
+        }
     }
+}
+
+/// Whether a start solves half the horizon first.
+fn continued(start: usize) -> bool {
+    start % 5 == 4
 }
 
 fn one_start(
@@ -248,10 +260,20 @@ fn one_start(
     let first = resume.as_ref().map_or(0, |c| c.stage.step);
     let mut iterations = resume.as_ref().map_or(0, |c| c.iterations);
     let mut before = resume.as_ref().and_then(|c| c.before.clone());
-    for step in first..steps {
-        let last = step + 1 == steps;
-        let intervals = options.intervals.filter(|_| last);
-        let mut instance = problem.instance(step, intervals).map_err(|d| Failed::File(Box::new(d)))?;
+    let mut jobs: Vec<(usize, bool)> = (first..steps).map(|step| (step, false)).collect();
+    let halved = match &resume {
+        Some(checkpoint) => checkpoint.stage.shorter,
+        None => continued(start),
+    };
+    if halved {
+        jobs.insert(0, (first, true));
+    }
+    for (step, shorter) in jobs {
+        let last = step + 1 == steps && !shorter;
+        let intervals = options.intervals.filter(|_| step + 1 == steps);
+        let built =
+            if shorter { problem.shorter(step, intervals) } else { problem.instance(step, intervals) };
+        let mut instance = built.map_err(|d| Failed::File(Box::new(d)))?;
         if let Some(tolerance) = options.tolerance
             && last
         {
@@ -269,7 +291,7 @@ fn one_start(
         }
         let mut job = Job {
             instance,
-            stage: Stage { start, step, round: 0 },
+            stage: Stage { start, step, round: 0, shorter },
             of: (starts, steps),
             iterations,
             found,
@@ -277,14 +299,28 @@ fn one_start(
             warm: before.is_some() || (options.warm.is_some() && start == 0),
         };
         let resumed = resume.take();
-        let (end, scales, x) = job.solve(resumed, watch).map_err(Failed::Start)?;
-        let end = job.found(end, &scales, &x, &label).map_err(Failed::Start)?;
+        let solved = job
+            .solve(resumed, watch)
+            .and_then(|(end, scales, x)| job.found(end, &scales, &x, &label));
+        let end = match solved {
+            Ok(end) => end,
+            // One start without a motion is told; the others go on.
+            Err(fault) if starts > 1 && !shorter => job.faulty(&fault, &label).map_err(Failed::Start)?,
+            Err(_) if shorter => continue,
+            Err(fault) => return Err(Failed::Start(fault)),
+        };
         iterations = end.iterations;
         let fine = end.status == Status::Optimal;
+        if shorter && end.status != Status::Stopped {
+            // Whatever it came to is a start.
+            before = Some(end.solution);
+            continue;
+        }
         if last || !fine {
             let mut end = end;
             if !last && end.status != Status::Stopped {
-                end.message = format!("step {} of {steps} of the homotopy: {}", step + 1, end.message);
+                end.message =
+                    format!("step {} of {steps} of the homotopy: {}", step + 1, end.message);
             }
             return Ok((end, job.instance));
         }
@@ -319,7 +355,11 @@ struct JobEnd {
 }
 
 impl Job<'_> {
-    fn solve(&mut self, resume: Option<Checkpoint>, watch: &mut Watcher<'_>) -> Result<(JobEnd, Scales, Vec<f64>), Fault> {
+    fn solve(
+        &mut self,
+        resume: Option<Checkpoint>,
+        watch: &mut Watcher<'_>,
+    ) -> Result<(JobEnd, Scales, Vec<f64>), Fault> {
         let mut x = self.instance.x.clone();
         let mut state: Option<SolverState> = None;
         let mut scales: Option<Scales> = None;
@@ -350,14 +390,22 @@ impl Job<'_> {
                 state = Some(inner);
             }
             let origin = Origin { begin: &begin, begin_x: &begin_x, inherited: inherited.as_ref() };
+            let sqp_options = SqpOptions {
+                tolerance: self.instance.tolerance,
+                max_iterations: self.instance.max_iterations,
+            };
             let mut end = match state.take() {
-                None if self.instance.sqp => self.sqp(&x, None, &sizes, &origin, watch)?,
+                None if self.instance.sqp => {
+                    self.sqp(&x, None, &sizes, &origin, &sqp_options, watch)?
+                }
                 Some(SolverState::Sqp(at, equal, unequal)) => {
                     let at = unscaled(&at, &sizes);
-                    self.sqp(&at, Some((equal, unequal)), &sizes, &origin, watch)?
+                    self.sqp(&at, Some((equal, unequal)), &sizes, &origin, &sqp_options, watch)?
                 }
                 None => self.interior(&x, None, &sizes, &origin, watch)?,
-                Some(SolverState::Interior(inner)) => self.interior(&x, Some(*inner), &sizes, &origin, watch)?,
+                Some(SolverState::Interior(inner)) => {
+                    self.interior(&x, Some(*inner), &sizes, &origin, watch)?
+                }
             };
             x = unscaled(&end.x, &sizes);
             self.iterations += end.iterations;
@@ -367,11 +415,17 @@ impl Job<'_> {
             {
                 let (equal, unequal) = inner.multipliers();
                 let known = (equal.to_vec(), unequal.to_vec());
-                let polished = self.sqp(&x, Some(known), &sizes, &origin, watch)?;
+                let options =
+                    SqpOptions { tolerance: 1e-3 * self.instance.tolerance, max_iterations: 10 };
+                let polished = self.sqp(&x, Some(known), &sizes, &origin, &options, watch)?;
                 self.iterations += polished.iterations;
-                if polished.status == Status::Optimal {
+                let holds =
+                    polished.violated.iter().all(|(_, v)| v.abs() <= self.instance.tolerance);
+                if polished.status == Status::Stopped {
+                    end.status = Status::Stopped;
+                } else if polished.kkt <= end.kkt && holds {
                     let state = end.state;
-                    end = JobEnd { state, ..polished };
+                    end = JobEnd { state, status: Status::Optimal, ..polished };
                     x = unscaled(&end.x, &sizes);
                 }
             }
@@ -409,7 +463,12 @@ impl Job<'_> {
     }
 
     /// Puts charts where they were, and the multipliers of links into them.
-    fn restore(&mut self, checkpoint: &Checkpoint, state: &mut SolverState, scales: &Scales) -> Result<(), Fault> {
+    fn restore(
+        &mut self,
+        checkpoint: &Checkpoint,
+        state: &mut SolverState,
+        scales: &Scales,
+    ) -> Result<(), Fault> {
         if checkpoint.places.covectors.iter().all(Vec::is_empty) {
             return Ok(());
         }
@@ -452,7 +511,10 @@ impl Job<'_> {
             let checkpoint = || {
                 let core = report.state.core();
                 let places = report.program.places(&core.x.value, &core.y)?;
-                Some(teller.checkpoint(SolverState::Interior(Box::new(report.state.clone())), places))
+                Some(
+                    teller
+                        .checkpoint(SolverState::Interior(Box::new(report.state.clone())), places),
+                )
             };
             watch(&Live {
                 stage: teller.stage,
@@ -487,10 +549,9 @@ impl Job<'_> {
         known: Option<(Vec<f64>, Vec<f64>)>,
         scales: &Scales,
         origin: &Origin<'_>,
+        options: &SqpOptions,
         watch: &mut Watcher<'_>,
     ) -> Result<JobEnd, Fault> {
-        let options =
-            SqpOptions { tolerance: self.instance.tolerance, max_iterations: self.instance.max_iterations };
         let start: Vec<f64> = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
         let teller = self.teller(scales, origin);
         let mut scaled = Scaled::new(&mut self.instance.program, scales);
@@ -498,7 +559,10 @@ impl Job<'_> {
             let checkpoint = || {
                 let places = report.program.places(report.x, report.multipliers.0)?;
                 let (equal, unequal) = report.multipliers;
-                Some(teller.checkpoint(SolverState::Sqp(report.x.to_vec(), equal.to_vec(), unequal.to_vec()), places))
+                Some(teller.checkpoint(
+                    SolverState::Sqp(report.x.to_vec(), equal.to_vec(), unequal.to_vec()),
+                    places,
+                ))
             };
             watch(&Live {
                 stage: teller.stage,
@@ -515,7 +579,7 @@ impl Job<'_> {
             })
         };
         let known = known.as_ref().map(|(equal, unequal)| (&equal[..], &unequal[..]));
-        let outcome = sqp::solve(&mut scaled, &start, known, &options, &mut tell)?;
+        let outcome = sqp::solve(&mut scaled, &start, known, options, &mut tell)?;
         Ok(JobEnd {
             violated: violations(&scaled, &outcome.x, options.tolerance)?,
             status: outcome.status,
@@ -546,6 +610,24 @@ impl Job<'_> {
         }
     }
 
+    /// A start whose motion has no value.
+    fn faulty(&self, fault: &Fault, label: &str) -> Result<Found, Fault> {
+        Ok(Found {
+            start: self.stage.start,
+            kind: label.to_owned(),
+            status: Status::Faulty,
+            objective: 0.0,
+            kkt: f64::MAX,
+            infeasibility: f64::MAX,
+            iterations: self.iterations,
+            solution: self.instance.solution(&self.instance.x)?,
+            violated: Vec::new(),
+            message: fault.to_string(),
+            certificate: None,
+            active: 0,
+        })
+    }
+
     /// The end of a start, told in the problem's own words and units.
     fn found(&self, end: JobEnd, scales: &Scales, x: &[f64], label: &str) -> Result<Found, Fault> {
         let program = &self.instance.program;
@@ -558,10 +640,13 @@ impl Job<'_> {
                 RowAt::Variable(_) => 1.0,
             }
         };
-        let mut violated: Vec<(RowAt, f64)> = end.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
+        let mut violated: Vec<(RowAt, f64)> =
+            end.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
         let infeasibility = violated.iter().fold(0.0_f64, |m, (_, v)| m.max(v.abs()));
-        // Conditions of the user say more than continuity.
-        violated.sort_by_key(|(row, _)| matches!(row, RowAt::Link(..)));
+        // Conditions of the user say more than continuity and copies of start values.
+        violated.sort_by_key(|&(row, _)| {
+            matches!(row, RowAt::Link(..)) || program.describe(row).starts_with("`start.")
+        });
         let named: Vec<(String, f64)> =
             violated.iter().take(8).map(|&(row, v)| (program.describe(row), v)).collect();
         let solution = self.instance.solution(x)?;

@@ -20,7 +20,13 @@ impl<'a> Scope<'a> {
     }
 
     /// A fault at a place.
-    pub(crate) fn fault(&mut self, code: &'static str, span: Span, message: impl AsRef<str>, help: Option<String>) {
+    pub(crate) fn fault(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl AsRef<str>,
+        help: Option<String>,
+    ) {
         let mut fault = Diagnostic::error(code, message).at(self.sources, span);
         if let Some(help) = help {
             fault = fault.help(help);
@@ -79,7 +85,12 @@ impl<'a> Scope<'a> {
                         self.read(value, &[]);
                         continue;
                     }
-                    self.fault("cycle", *span, format!("parameter `{name}` depends on itself"), None);
+                    self.fault(
+                        "cycle",
+                        *span,
+                        format!("parameter `{name}` depends on itself"),
+                        None,
+                    );
                 }
                 return;
             }
@@ -107,11 +118,15 @@ impl<'a> Scope<'a> {
                 let mut fine = true;
                 for (range, name) in &parsed.identifiers {
                     let symbol = self.pool.symbol(name);
-                    let known = names.contains(name) || self.constants.iter().any(|(c, _)| *c == symbol);
+                    let known =
+                        names.contains(name) || self.constants.iter().any(|(c, _)| *c == symbol);
                     if !known {
                         fine = false;
-                        let constants: Vec<String> =
-                            self.constants.iter().map(|(c, _)| self.pool.display(*c).to_string()).collect();
+                        let constants: Vec<String> = self
+                            .constants
+                            .iter()
+                            .map(|(c, _)| self.pool.display(*c).to_string())
+                            .collect();
                         let all = names.iter().chain(&constants).map(String::as_str);
                         let help = nearest(name, all).map(|near| format!("did you mean `{near}`?"));
                         let message = format!("nothing here is called `{name}`");
@@ -142,7 +157,11 @@ impl<'a> Scope<'a> {
             self.fault("bad-number", scalar.span, message, None);
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
         let count = value as usize;
         Some(count)
     }

@@ -102,7 +102,8 @@ impl Instance {
             let phase = &self.program.phases[i];
             let (n, fine) = (phase.motion.intervals(), phase.refine);
             let old = from.phases[i].times.last().copied().unwrap_or(1.0);
-            let times: Vec<f64> = (0..=n).map(|k| phase.motion.time_of(k, &x[at..at + self.free.len()])).collect();
+            let times: Vec<f64> =
+                (0..=n).map(|k| phase.motion.time_of(k, &x[at..at + self.free.len()])).collect();
             let new = times[n];
             // Free durations keep the share of the time; fixed ones the time itself.
             let stretch = if self.free_duration[i] && new > 0.0 { old / new } else { 1.0 };
@@ -160,8 +161,8 @@ impl Instance {
                 let mut y = found.states[k].clone();
                 out.push((begun + t0, y.clone()));
                 y.push(0.0);
-                let mut integrator =
-                    Integrator::new(Options::with_tolerance(1e-9), t0, &y).map_err(|e| e.to_string())?;
+                let mut integrator = Integrator::new(Options::with_tolerance(1e-9), t0, &y)
+                    .map_err(|e| e.to_string())?;
                 let pieces = ((t1 - t0) / every.max(1e-9)).ceil().clamp(1.0, 1e6);
                 let mut i = 1.0;
                 while i < pieces {
@@ -189,7 +190,12 @@ impl Instance {
     }
 
     /// Runs a motion again, interval by interval, with the adaptive integrators at a tolerance.
-    pub fn certify(&self, x: &[f64], solution: &Solution, tolerance: f64) -> Result<Certificate, String> {
+    pub fn certify(
+        &self,
+        x: &[f64],
+        solution: &Solution,
+        tolerance: f64,
+    ) -> Result<Certificate, String> {
         let mut error = (0.0_f64, 0);
         let mut integral = 0.0;
         let mut number = 0;
@@ -208,7 +214,8 @@ impl Instance {
                 y.push(0.0);
                 let options = Options::with_tolerance(tolerance);
                 let mut integrator = Integrator::new(options, t0, &y).map_err(|e| e.to_string())?;
-                let stop = integrator.run(&mut run, t1).map_err(|e| format!("interval {number}: {e}"))?;
+                let stop =
+                    integrator.run(&mut run, t1).map_err(|e| format!("interval {number}: {e}"))?;
                 if stop != Stop::End {
                     return Err(format!("interval {number}: the integrator stopped early"));
                 }

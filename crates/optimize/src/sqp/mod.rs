@@ -15,7 +15,8 @@ use crate::chain::{Block, Chain, multiply};
 use crate::interior::Status;
 use crate::motion::Fault;
 use crate::program::{
-    Program, StageDerivatives, StageValues, all_derivatives, all_values, collect, gradient, transposed,
+    Program, StageDerivatives, StageValues, all_derivatives, all_values, collect, gradient,
+    transposed,
 };
 use crate::shape::{Shape, StageShape};
 use qp::{Multipliers, Qp, flat};
@@ -90,7 +91,8 @@ pub fn solve(
 ) -> Result<SqpOutcome, Fault> {
     let shape = program.shape().clone();
     let (lower, upper) = (program.bounds().0.to_vec(), program.bounds().1.to_vec());
-    let mut x: Vec<f64> = x.iter().enumerate().map(|(i, v)| v.max(lower[i]).min(upper[i])).collect();
+    let mut x: Vec<f64> =
+        x.iter().enumerate().map(|(i, v)| v.max(lower[i]).min(upper[i])).collect();
     let mut known = Multipliers {
         equal: multipliers.map_or_else(|| vec![0.0; shape.n_equal()], |m| m.0.to_vec()),
         unequal: multipliers.map_or_else(|| vec![0.0; shape.n_unequal()], |m| m.1.to_vec()),
@@ -144,11 +146,14 @@ pub fn solve(
         if iteration >= options.max_iterations {
             return Ok(end(Status::IterationLimit, &x, &known));
         }
-        let exact: Vec<DMatrix<f64>> =
-            stages.iter().map(|s| s.hessian.clone().unwrap_or_else(|| DMatrix::zeros(0, 0))).collect();
+        let exact: Vec<DMatrix<f64>> = stages
+            .iter()
+            .map(|s| s.hessian.clone().unwrap_or_else(|| DMatrix::zeros(0, 0)))
+            .collect();
         let convex: Vec<DMatrix<f64>> = exact.iter().map(convexified).collect();
         let (row_lower, row_upper) = program.row_bounds();
-        let less = |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
+        let less =
+            |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
         let rows = (less(row_lower, &here.unequal), less(row_upper, &here.unequal));
         let bounds = (less(&lower, &x), less(&upper, &x));
         let problem = Qp {
@@ -163,7 +168,8 @@ pub fn solve(
         let (solution, elastic) = match problem.solve(None) {
             Some(solution) => (solution, false),
             None => {
-                let most = known.equal.iter().chain(&known.unequal).fold(1.0_f64, |m, v| m.max(v.abs()));
+                let most =
+                    known.equal.iter().chain(&known.unequal).fold(1.0_f64, |m, v| m.max(v.abs()));
                 match problem.solve(Some(10.0 * most.max(price))) {
                     Some(solution) => (solution, true),
                     None => return Ok(end(Status::Stalled, &x, &known)),
@@ -175,12 +181,25 @@ pub fn solve(
             return Ok(end(Status::Infeasible, &x, &known));
         }
         // Newton's step on the conditions that the quadratic program holds.
-        let predicted = if elastic { None } else { newton(&shape, &stages, &exact, &slope, &here, &problem, &solution.multipliers) };
-        let most = solution.multipliers.equal.iter().chain(&solution.multipliers.unequal).fold(0.0_f64, |m, v| m.max(v.abs()));
+        let predicted = if elastic {
+            None
+        } else {
+            newton(&shape, &stages, &exact, &slope, &here, &problem, &solution.multipliers)
+        };
+        let most = solution
+            .multipliers
+            .equal
+            .iter()
+            .chain(&solution.multipliers.unequal)
+            .fold(0.0_f64, |m, v| m.max(v.abs()));
         price = price.max(1.5 * most).min(1e8);
         let mut accepted = None;
-        for (step, multipliers) in predicted.into_iter().chain([(solution.step.clone(), solution.multipliers.clone())]) {
-            if let Some((alpha, next)) = search(program, &x, &here, &slope, &step, price, &problem, (&lower, &upper))? {
+        for (step, multipliers) in
+            predicted.into_iter().chain([(solution.step.clone(), solution.multipliers.clone())])
+        {
+            if let Some((alpha, next)) =
+                search(program, &x, &here, &slope, &step, price, &problem, (&lower, &upper))?
+            {
                 accepted = Some((alpha, next, multipliers));
                 break;
             }
@@ -190,7 +209,9 @@ pub fn solve(
         };
         length = alpha;
         x = next;
-        let mix = |old: &mut [f64], new: &[f64]| old.iter_mut().zip(new).for_each(|(o, n)| *o += alpha * (n - *o));
+        let mix = |old: &mut [f64], new: &[f64]| {
+            old.iter_mut().zip(new).for_each(|(o, n)| *o += alpha * (n - *o))
+        };
         mix(&mut known.equal, &multipliers.equal);
         mix(&mut known.unequal, &multipliers.unequal);
         mix(&mut known.bound, &multipliers.bound);
@@ -200,12 +221,22 @@ pub fn solve(
 }
 
 /// Multipliers of active bounds: what stationarity leaves there.
-fn bound_multipliers(x: &[f64], lower: &[f64], upper: &[f64], slope: &[f64], rest: &[f64]) -> Vec<f64> {
+fn bound_multipliers(
+    x: &[f64],
+    lower: &[f64],
+    upper: &[f64],
+    slope: &[f64],
+    rest: &[f64],
+) -> Vec<f64> {
     (0..x.len())
         .map(|i| {
             let left = -(slope[i] + rest[i]);
             let near = 1e-6;
-            if (upper[i] - x[i] < near && left > 0.0) || (x[i] - lower[i] < near && left < 0.0) { left } else { 0.0 }
+            if (upper[i] - x[i] < near && left > 0.0) || (x[i] - lower[i] < near && left < 0.0) {
+                left
+            } else {
+                0.0
+            }
         })
         .collect()
 }
@@ -224,13 +255,15 @@ fn convexified(matrix: &DMatrix<f64>) -> DMatrix<f64> {
 /// Largest violation of rows.
 fn worst(program: &dyn Program, at: &Valued) -> f64 {
     let (lower, upper) = program.row_bounds();
-    let rows = at.unequal.iter().enumerate().map(|(i, d)| (lower[i] - d).max(d - upper[i]).max(0.0));
+    let rows =
+        at.unequal.iter().enumerate().map(|(i, d)| (lower[i] - d).max(d - upper[i]).max(0.0));
     at.equal.iter().map(|c| c.abs()).chain(rows).fold(0.0, f64::max)
 }
 
 fn violation(program: &dyn Program, at: &Valued) -> f64 {
     let (lower, upper) = program.row_bounds();
-    let rows = at.unequal.iter().enumerate().map(|(i, d)| (lower[i] - d).max(d - upper[i]).max(0.0));
+    let rows =
+        at.unequal.iter().enumerate().map(|(i, d)| (lower[i] - d).max(d - upper[i]).max(0.0));
     at.equal.iter().map(|c| c.abs()).chain(rows).sum()
 }
 
@@ -264,7 +297,8 @@ fn kkt(
     for i in 0..at.unequal.len() {
         add(known.unequal[i], at.unequal[i], lower[i], upper[i]);
     }
-    let all: f64 = known.equal.iter().chain(&known.unequal).chain(&known.bound).map(|v| v.abs()).sum();
+    let all: f64 =
+        known.equal.iter().chain(&known.unequal).chain(&known.bound).map(|v| v.abs()).sum();
     let count = known.equal.len() + known.unequal.len() + known.bound.len();
     let mean = (all / count.max(1) as f64).max(100.0) / 100.0;
     (dual / mean).max(gap / mean)
@@ -301,8 +335,9 @@ fn newton(
         .iter()
         .enumerate()
         .map(|(k, s)| {
-            let list: Vec<usize> =
-                (0..s.inequalities).filter(|i| held(guess.unequal[shape.unequal_at(k) + i])).collect();
+            let list: Vec<usize> = (0..s.inequalities)
+                .filter(|i| held(guess.unequal[shape.unequal_at(k) + i]))
+                .collect();
             let equalities = s.equalities + list.len();
             active.push(list);
             StageShape { equalities, inequalities: 0, ..*s }
@@ -338,7 +373,10 @@ fn newton(
         }
         let (mut left, mut right) = (stage.left.clone(), stage.right.clone());
         let mut hessian = exact[k].clone();
-        let z = DVector::from_iterator(stage.gradient.len(), (0..stage.gradient.len()).map(|j| moved[flat(shape, k, width, j)]));
+        let z = DVector::from_iterator(
+            stage.gradient.len(),
+            (0..stage.gradient.len()).map(|j| moved[flat(shape, k, width, j)]),
+        );
         let pulled = &hessian * z;
         for j in 0..stage.gradient.len() {
             let at = flat(shape, k, width, j);
@@ -391,7 +429,8 @@ fn newton(
             multipliers.equal[shape.link_at(k) + i] = solution[n + grown.link_at(k) + i];
         }
         for (row, &i) in active[k].iter().enumerate() {
-            multipliers.unequal[shape.unequal_at(k) + i] = solution[n + grown.equal_at(k) + s.equalities + row];
+            multipliers.unequal[shape.unequal_at(k) + i] =
+                solution[n + grown.equal_at(k) + s.equalities + row];
         }
     }
     // Multipliers of bounds from stationarity of the model.
@@ -409,15 +448,21 @@ fn newton(
             multipliers.bound[i] = -(slope[i] + rest[i] + bent[i]);
         }
     }
-    let right_sign = |new: &[f64], old: &[f64]| new.iter().zip(old).all(|(n, o)| !held(*o) || n * o >= 0.0);
-    if !right_sign(&multipliers.unequal, &guess.unequal) || !right_sign(&multipliers.bound, &guess.bound) {
+    let right_sign =
+        |new: &[f64], old: &[f64]| new.iter().zip(old).all(|(n, o)| !held(*o) || n * o >= 0.0);
+    if !right_sign(&multipliers.unequal, &guess.unequal)
+        || !right_sign(&multipliers.bound, &guess.bound)
+    {
         return None;
     }
     let size = 1e-9 + step.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
-    let inside = (0..n).all(|i| step[i] >= qp.bounds.0[i] - 1e-9 * size && step[i] <= qp.bounds.1[i] + 1e-9 * size);
+    let inside = (0..n).all(|i| {
+        step[i] >= qp.bounds.0[i] - 1e-9 * size && step[i] <= qp.bounds.1[i] + 1e-9 * size
+    });
     let (_, along) = crate::program::forward(shape, stages, &step);
     let holds = (0..along.len()).all(|i| {
-        along[i] >= qp.rows.0[i] - 1e-6 * size - 1e-9 && along[i] <= qp.rows.1[i] + 1e-6 * size + 1e-9
+        along[i] >= qp.rows.0[i] - 1e-6 * size - 1e-9
+            && along[i] <= qp.rows.1[i] + 1e-6 * size + 1e-9
     });
     (inside && holds).then_some((step, multipliers))
 }
@@ -458,9 +503,12 @@ fn search(
             if trial == 0 {
                 // The rows' own curvature, put right once: J d = −c(x + d) + J d.
                 let (j_equal, j_rows) = crate::program::forward(shape, qp.stages, step);
-                let equal: Vec<f64> = valued.equal.iter().zip(&j_equal).map(|(c, j)| c - j).collect();
+                let equal: Vec<f64> =
+                    valued.equal.iter().zip(&j_equal).map(|(c, j)| c - j).collect();
                 let shift = |limit: &[f64]| -> Vec<f64> {
-                    (0..limit.len()).map(|i| limit[i] + here.unequal[i] - valued.unequal[i] + j_rows[i]).collect()
+                    (0..limit.len())
+                        .map(|i| limit[i] + here.unequal[i] - valued.unequal[i] + j_rows[i])
+                        .collect()
                 };
                 let rows = (shift(qp.rows.0), shift(qp.rows.1));
                 let corrected = Qp { equal: &equal, rows: (&rows.0, &rows.1), ..*qp };

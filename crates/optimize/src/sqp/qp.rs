@@ -1,7 +1,9 @@
 //! Quadratic programs of one SQP step, solved by Clarabel.
 
 use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+use clarabel::solver::{
+    DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
+};
 use nalgebra::DMatrix;
 
 use crate::program::StageDerivatives;
@@ -94,7 +96,11 @@ impl Qp<'_> {
         }
         // Inequalities: what they belong to, and the side.
         let mut sides: Vec<(bool, usize, f64)> = Vec::new();
-        let mut add = |b: &mut Vec<f64>, entries: &[(usize, f64)], side: f64, limit: f64, soft: Option<usize>| {
+        let mut add = |b: &mut Vec<f64>,
+                       entries: &[(usize, f64)],
+                       side: f64,
+                       limit: f64,
+                       soft: Option<usize>| {
             let row = b.len();
             for &(column, value) in entries {
                 a.push((row, column, side * value));
@@ -141,11 +147,8 @@ impl Qp<'_> {
             return None;
         }
         let z = &solver.solution.z;
-        let mut multipliers = Multipliers {
-            equal: z[..m].to_vec(),
-            unequal: vec![0.0; k],
-            bound: vec![0.0; n],
-        };
+        let mut multipliers =
+            Multipliers { equal: z[..m].to_vec(), unequal: vec![0.0; k], bound: vec![0.0; n] };
         for (&(is_row, i, side), value) in sides.iter().zip(&z[m..]) {
             let slot = if is_row { &mut multipliers.unequal[i] } else { &mut multipliers.bound[i] };
             *slot += side * value;
@@ -160,7 +163,11 @@ pub(crate) fn flat(shape: &Shape, s: usize, width: usize, j: usize) -> usize {
 }
 
 /// Triplets to compressed columns; entries of one place are added in their order.
-fn compressed(rows: usize, columns: usize, mut entries: Vec<(usize, usize, f64)>) -> CscMatrix<f64> {
+fn compressed(
+    rows: usize,
+    columns: usize,
+    mut entries: Vec<(usize, usize, f64)>,
+) -> CscMatrix<f64> {
     entries.sort_by_key(|&(r, c, _)| (c, r));
     let mut starts = vec![0; columns + 1];
     let (mut row, mut value): (Vec<usize>, Vec<f64>) = (Vec::new(), Vec::new());

@@ -1,0 +1,292 @@
+//! When a run changes to the blown-up formulation and back: \[Laufen\] IV §4.
+//!
+//! How near K = J M⁻¹Jᵀ is to a loss of rank is told by its factor, once a step: K⁻¹ J w is of the order of one over the smallest singular value.
+//! Where this μ falls below 0.3 of its largest value, or would reach zero within the next steps, the loop's curve of positions is followed ahead
+//! ([`crate::approach`]).
+
+use gelenk_model::factor::{Factor, ResponseRows};
+use gelenk_model::math::Vec3;
+use gelenk_model::{Event, Model, RowBlock, RowKind, Twist};
+
+use crate::approach::{Ahead, Loop, Sight, loops};
+use crate::blow::NoCurve;
+use crate::constraints::Condition;
+use crate::crossing::Crossing;
+use crate::equations::Equations;
+use crate::simulation::DaeError;
+
+/// Below this part of its largest value μ is near a loss of rank.
+const NEAR: f64 = 0.3;
+/// The same for evaluations within a step.
+const NEAR_WITHIN: f64 = 0.1;
+/// Below it a position without smooth motion is refused.
+const CLOSE: f64 = 0.03;
+/// Above this part of it the original formulation is regular again.
+const REGULAR: f64 = 0.35;
+
+/// Memory of how near the conditions were to a loss of rank.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    /// The loops, for the blocks that then held nothing.
+    loops: Option<(Vec<bool>, Vec<Loop>)>,
+    /// The largest μ so far, and that of a step's smallest pivot.
+    most: f64,
+    most_pivot: f64,
+    /// The largest K_ii of each row so far. (n_rows)
+    sizes: Vec<f64>,
+    /// Time and μ at the last step.
+    last: Option<(f64, f64)>,
+    /// No look ahead before this time.
+    not_before: f64,
+}
+
+/// The smallest pivots of the factor of K, evaluation by evaluation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pivots {
+    /// The smallest, since it was last set to infinity.
+    pub(crate) least: f64,
+    /// The fewest blurred pivots seen in the run.
+    blurred: usize,
+}
+
+impl Default for Pivots {
+    fn default() -> Self {
+        Pivots { least: f64::INFINITY, blurred: usize::MAX }
+    }
+}
+
+impl Pivots {
+    /// Takes the factor just made.
+    pub(crate) fn see(&mut self, factor: &Factor) {
+        self.blurred = self.blurred.min(factor.blurred);
+        let least = if factor.blurred > self.blurred { 0.0 } else { factor.clear };
+        self.least = self.least.min(least);
+    }
+}
+
+/// A step that is to be judged: where it began.
+pub(crate) struct Begun<'a> {
+    pub(crate) t: f64,
+    pub(crate) y: &'a [f64],
+}
+
+impl Watch {
+    /// A watch over a model; none where nothing can lose rank.
+    pub(crate) fn new(model: &Model) -> Option<Self> {
+        let graph = gelenk_model::graph::Graph::new(model);
+        let equation = |block: &RowBlock| matches!(block.kind, RowKind::Equation(_));
+        let any = !graph.clusters.is_empty() || model.rows.iter().any(equation);
+        any.then(Watch::default)
+    }
+
+    /// Before a step of length `h`: enters the blown-up formulation, or leaves it.
+    pub(crate) fn before_step(
+        &mut self,
+        equations: &mut Equations<'_>,
+        at: &Begun<'_>,
+        h: f64,
+    ) -> Result<(), DaeError> {
+        let mu = self.measure(equations, at);
+        let n = equations.layout.n;
+        if let Some(crossing) = &equations.crossing {
+            let away = crossing.offset(at.y).is_none_or(|(x, i)| x * at.y[n + i] > 0.0);
+            if away && mu >= REGULAR * self.most {
+                equations.crossing = None;
+                self.last = None;
+            }
+            return Ok(());
+        }
+        self.most = self.most.max(mu);
+        let falls = self.last.is_some_and(|(t, before)| {
+            at.t > t && mu < before && mu / (before - mu) * (at.t - t) < 2.0 * h
+        });
+        self.last = Some((at.t, mu));
+        if at.t < self.not_before || !(mu < NEAR * self.most || falls) {
+            return Ok(());
+        }
+        // Only close to it is it known that the motion comes that far.
+        let refuse = if mu < CLOSE * self.most { 10.0 * h } else { 1.5 * h };
+        self.enter(equations, at, 6.0 * h, refuse).map(drop)
+    }
+
+    /// Whether a step that was made came so near to a loss of rank that it is to be looked at again.
+    pub(crate) fn suspects(&mut self, equations: &Equations<'_>) -> bool {
+        let least = equations.pivots.least;
+        self.most_pivot = self.most_pivot.max(least.min(1.0));
+        equations.crossing.is_none() && least < NEAR_WITHIN * self.most_pivot
+    }
+
+    /// μ = 1/|D^½ K⁻¹ J w| for three vectors w of about unit length in the norm of M, D the largest diagonal of K so far: of the order of the smallest
+    /// singular value of D^−½ J M^−½.
+    fn measure(&mut self, equations: &mut Equations<'_>, at: &Begun<'_>) -> f64 {
+        equations.read(at.t, at.y);
+        equations.prepare_rows(at.t);
+        let Equations { model, rows, solver, fixed, .. } = equations;
+        // Damped, so that redundant rows share and say nothing.
+        let factor = solver.damped_factor(rows, fixed);
+        let n_rows = model.n_rows();
+        self.sizes.resize(n_rows, 0.0);
+        for block in (0..rows.n_blocks()).filter(|k| !rows.out[*k]) {
+            let place = rows.place(block);
+            let width = 6 * place.n_bodies;
+            for i in 0..place.n_rows {
+                let range = place.jac + i * width..place.jac + (i + 1) * width;
+                let pairs = rows.jac()[range.clone()].iter().zip(&rows.response()[range]);
+                let size = &mut self.sizes[place.first_row + i];
+                *size = size.max(pairs.map(|(j, r)| j * r).sum());
+            }
+        }
+        let (mut e, mut x) = (vec![0.0; n_rows], vec![0.0; n_rows]);
+        let mut most = 0.0_f64;
+        for (a, b, c) in [(1.0, 0.7, 0.4), (-0.4, 1.0, 0.7), (0.7, -0.4, 1.0)] {
+            let twists: Vec<Twist> = (model.bodies.iter().enumerate())
+                .map(|(k, body)| {
+                    if body.fixed {
+                        return Twist::zero();
+                    }
+                    let part = 1.0 + 0.5 * ((k % 3) as f64);
+                    let turn = Vec3::new(b, c, -a).component_mul(&body.inertia_inv.map(f64::sqrt));
+                    let push = Vec3::new(a, b, c) * body.mass_inv.sqrt();
+                    Twist { s_dot: push * part, omega: turn * part }
+                })
+                .collect();
+            e.fill(0.0);
+            for block in (0..rows.n_blocks()).filter(|k| !rows.out[*k]) {
+                let place = rows.place(block);
+                rows.rate(block, &twists, &mut e[place.first_row..][..place.n_rows]);
+            }
+            factor.solve(&e, &mut x);
+            let sum = x.iter().zip(&self.sizes).map(|(x, d)| x * x * d).sum::<f64>();
+            most = most.max(sum.sqrt());
+        }
+        if most > 0.0 { 1.0 / most } else { f64::INFINITY }
+    }
+
+    /// Looks ahead from a state; true if a singular position is there and the blown-up formulation has been taken. Refuses one without smooth motion that is
+    /// nearer than `refuse` seconds.
+    pub(crate) fn enter(
+        &mut self,
+        equations: &mut Equations<'_>,
+        at: &Begun<'_>,
+        reach: f64,
+        refuse: f64,
+    ) -> Result<bool, DaeError> {
+        let model = equations.model();
+        let out = equations.rows.out.clone();
+        if self.loops.as_ref().is_none_or(|(before, _)| *before != out) {
+            equations.read(at.t, at.y);
+            let state = equations.state(at.t, &model.start);
+            self.loops = Some((out.clone(), loops(model, &state, &out)));
+        }
+        let Some((_, list)) = &self.loops else { return Ok(false) };
+        let n = equations.layout.n;
+        let mut wait = f64::INFINITY;
+        for parts in list {
+            let (x, v) = (parts.pick(&at.y[..n]), parts.pick(&at.y[n..2 * n]));
+            let ahead = match parts.look(&x, &v, reach) {
+                Sight::Blind => continue,
+                Sight::Clear(time) => {
+                    wait = wait.min(time);
+                    continue;
+                }
+                Sight::Found(ahead) => *ahead,
+            };
+            let arrival = ahead.distance / ahead.speed.max(1e-300);
+            match ahead.curve.clone() {
+                Ok(curve) => {
+                    let crossing = Crossing::new(model, parts.clone(), ahead, curve);
+                    equations.crossing = Some(Box::new(crossing));
+                    return Ok(true);
+                }
+                Err(NoCurve::Turns) if arrival < refuse => {
+                    return Err(refusal(parts, &ahead, at.t + arrival));
+                }
+                Err(_) => wait = wait.min(0.5 * arrival),
+            }
+        }
+        self.not_before = at.t + 0.3 * wait.min(reach);
+        Ok(false)
+    }
+}
+
+fn refusal(parts: &Loop, ahead: &Ahead, t: f64) -> DaeError {
+    let reason = "with zero masses for the variables of the blow-up, the whole matrix of the equations of motion has no full rank there, \
+                  so the velocity would have to jump";
+    // The condition whose gradient is smallest there.
+    let slope = |c: &Condition| {
+        let mut gradient = vec![0.0; ahead.place.len()];
+        c.g.add_gradient(&ahead.place, &mut gradient);
+        gradient.iter().map(|x| x * x).sum::<f64>()
+    };
+    let joints = parts.conditions.iter().filter(|c| c.block.is_some());
+    let element = joints.min_by(|a, b| slope(a).total_cmp(&slope(b))).map(|c| c.name.clone());
+    DaeError::NoSmoothMotion {
+        t,
+        element: element.unwrap_or_default(),
+        place: place_text(parts, &ahead.place),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Coordinates of a position: those of points, and the centres of rigid bodies, at most six.
+fn place_text(parts: &Loop, place: &[f64]) -> String {
+    let wanted = |name: &&str| !name.contains(".R.");
+    let names = parts.names.iter().map(String::as_str).zip(place);
+    let list: Vec<String> = names
+        .filter(|(name, _)| wanted(name))
+        .map(|(name, x)| {
+            // Rounding of a zero is no place.
+            let x = if x.abs() < 5e-10 { 0.0 } else { *x };
+            let text = format!("{x:.9}");
+            let text = text.trim_end_matches('0').trim_end_matches('.');
+            format!("{} = {text}", name.replace(".s.", "."))
+        })
+        .collect();
+    let more = if list.len() > 6 { ", …" } else { "" };
+    format!("{}{more}", list[..list.len().min(6)].join(", "))
+}
+
+impl Crossing {
+    /// How far the coordinate that passes is from the position, and which it is.
+    pub(crate) fn offset(&self, y: &[f64]) -> Option<(f64, usize)> {
+        let chart = self.curve.passing()?;
+        let i = self.parts.variables[chart];
+        Some((y[i] - self.curve.place[chart], i))
+    }
+
+    /// The event of the passage.
+    pub(crate) fn event(&self, equations: &Equations<'_>, time: f64) -> Event {
+        let mut blocks: Vec<usize> = Vec::new();
+        for round in &self.curve.rounds[..1.min(self.curve.rounds.len())] {
+            for (k, _) in round.combinations.iter().flatten() {
+                blocks.extend(self.parts.conditions[self.kept[*k]].block);
+            }
+        }
+        blocks.sort_unstable();
+        blocks.dedup();
+        let model = equations.model();
+        let between = blocks.iter().map(|k| model.rows[*k].name.clone()).collect();
+        let ranks =
+            if self.lost == 1 { "a rank".to_owned() } else { format!("{} ranks", self.lost) };
+        let rounds = self.curve.rounds.len();
+        let detail = format!(
+            "singular position {}: the conditions lose {ranks} (t-order {}); crossed along the branch the motion came on, in the formulation after {rounds} \
+             blow-up{}",
+            place_text(&self.parts, &self.curve.place),
+            self.order,
+            if rounds == 1 { "" } else { "s" },
+        );
+        let mut event = Event::new(time, "singularity", between, detail);
+        event.point = self.parts.bodies.first().and_then(|body| {
+            let place = equations.layout.places[equations.layout.of_body[*body]?];
+            let mut point: Vec3 = equations.poses[*body].s;
+            for axis in 0..3 {
+                if let Ok(i) = self.parts.variables.binary_search(&(place.first + axis)) {
+                    point[axis] = self.curve.place[i];
+                }
+            }
+            Some(point)
+        });
+        event
+    }
+}
