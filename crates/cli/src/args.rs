@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Converge(Box<ConvergeArgs>),
     /// Derive the equations of motion: text, LaTeX, Markdown, JSON or code
     Derive(Box<DeriveArgs>),
+    /// Find the best motion: least time, least effort, longest way
+    Optimize(Box<OptimizeArgs>),
     /// Run the engines against each other: differences, orders, plot
     Compare(CompareArgs),
     /// How the end of a motion answers to start, inputs and parameters; stability
@@ -101,7 +103,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
     Verify(VerifyArgs),
-    /// Turn a recording into CSV, Parquet or a film strip
+    /// Turn a recording into tables, plots, pictures, glTF or MCAP for Foxglove
     Export(ExportArgs),
     /// Turn a URDF or MJCF robot into a model file; tell what was kept, changed and dropped
     Import(ImportArgs),
@@ -130,6 +132,7 @@ impl Command {
             Command::Models(_) => "models",
             Command::Converge(_) => "converge",
             Command::Derive(_) => "derive",
+            Command::Optimize(_) => "optimize",
             Command::Compare(_) => "compare",
             Command::Sensitivity(_) => "sensitivity",
             Command::Workprecision(_) => "workprecision",
@@ -336,6 +339,71 @@ pub(crate) struct ViewArgs {
     /// Do not open a browser
     #[arg(long, help_heading = "Server")]
     pub(crate) no_open: bool,
+}
+
+/// `gelenk optimize`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk optimize cart-pole
+  gelenk optimize                                  list the problems that come with the program
+  gelenk optimize goddard --print > my.toml        start a problem of your own
+  gelenk optimize my.toml --starts 20              different starts; distinct optima listed, the best kept
+  gelenk optimize my.toml --resume                 go on after Ctrl-C or a crash
+  gelenk optimize bryson-denham --set l=1/6 --json
+
+Each iteration is saved: whatever ends the process, --resume loses one iteration at most. Ctrl-C stops with the best point \
+reached; a second Ctrl-C quits at once. The motion found is run again, interval by interval, by the adaptive integrators; both objectives \
+are told. Ends with 1 if the conditions contradict each other, with 3 if nothing converged.")]
+pub(crate) struct OptimizeArgs {
+    /// A named problem, path of a .toml file, or - for standard input; nothing lists the names
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) problem: Option<String>,
+    /// Print the problem's file
+    #[arg(long, requires = "problem")]
+    pub(crate) print: bool,
+    /// Give a parameter of the problem or of its model another value; may be an expression [repeatable]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Number of starts: the file's guess, zero controls, then random controls
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) starts: u32,
+    /// Seed of random starts
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) seed: u64,
+    /// Another number of intervals
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) intervals: Option<u32>,
+    /// KKT error at which a point is optimal, in scaled numbers [default: the file's, or 1e-8]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) tolerance: Option<f64>,
+    /// Most iterations of one solve [default: the file's, or 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_iterations: Option<u32>,
+    /// Begin with the motion of an earlier answer, on whatever grid (what --output wrote)
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Option<PathBuf>,
+    /// Go on from the last checkpoint
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Where checkpoints go [default: PROBLEMNAME.checkpoint in this folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Write no checkpoints
+    #[arg(long, conflicts_with_all = ["resume", "checkpoint"])]
+    pub(crate) no_checkpoint: bool,
+    /// Tell every iteration on standard error even where it is no terminal
+    #[arg(long)]
+    pub(crate) log: bool,
+    /// Write the motion found, for --from
+    #[arg(long, short, value_name = "FILE.json", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Recording of the motion, where the problem has a model [default: PROBLEMNAME.mcap in this folder; with --json none]
+    #[arg(long, value_name = "FILE.mcap", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+    /// Write no recording
+    #[arg(long, conflicts_with = "record", help_heading = "Output")]
+    pub(crate) no_record: bool,
 }
 
 /// `gelenk check`
@@ -762,7 +830,14 @@ pub(crate) struct VerifyArgs {
 Examples:
   gelenk export four-bar.mcap --csv four-bar.csv
   gelenk export four-bar.mcap --parquet four-bar.parquet --film four-bar.svg
-  gelenk export four-bar.mcap --csv - | head")]
+  gelenk export four-bar.mcap --csv - | head
+  gelenk export four-bar.mcap --plot angles.svg --of joint.crank.coordinate,energy.kinetic
+  gelenk export four-bar.mcap --gltf four-bar.glb        opens in Blender, browsers and game engines
+  gelenk export four-bar.mcap --foxglove scene.mcap      opens in Foxglove and Rerun, with its shapes
+  gelenk export four-bar.mcap --png four-bar.png --instants 8
+  gelenk export four-bar.mcap --png end.png --at 2.5 --size 1920x1080
+
+Quantities of --of are columns of the table, or their beginnings: joint.crank, body.rod.position, energy.")]
 #[command(group = ArgGroup::new("formats").required(true).multiple(true))]
 pub(crate) struct ExportArgs {
     /// Recording
@@ -777,6 +852,30 @@ pub(crate) struct ExportArgs {
     /// Film strip: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", group = "formats", value_hint = ValueHint::FilePath)]
     pub(crate) film: Option<PathBuf>,
+    /// Plot of quantities over time; needs --of
+    #[arg(long, value_name = "FILE.svg", group = "formats", requires = "of", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Quantities to plot, by the names of the table's columns or their beginnings
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "plot")]
+    pub(crate) of: Vec<String>,
+    /// Animated scene as glTF: .glb, or .gltf for JSON
+    #[arg(long, value_name = "FILE.glb", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) gltf: Option<PathBuf>,
+    /// MCAP with Foxglove's schemas: frames, shapes, joints, energy
+    #[arg(long, value_name = "FILE.mcap", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) foxglove: Option<PathBuf>,
+    /// Shaded picture of the motion, earlier instants paler
+    #[arg(long, value_name = "FILE.png", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) png: Option<PathBuf>,
+    /// Instants in the picture
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=100), requires = "png", help_heading = "Picture")]
+    pub(crate) instants: u16,
+    /// Only the instant nearest to this time, s
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, requires = "png", help_heading = "Picture")]
+    pub(crate) at: Option<f64>,
+    /// Size of the picture in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = crate::parse::pixels, requires = "png", help_heading = "Picture")]
+    pub(crate) size: (u32, u32),
     /// The film strip's look
     #[command(flatten)]
     pub(crate) strip: FilmArgs,
@@ -806,7 +905,7 @@ pub(crate) struct ImportArgs {
     /// URDF: whether the base is fixed to the world or free
     #[arg(long, value_name = "HOW", default_value = "fixed", hide_possible_values = true)]
     pub(crate) base: BaseArg,
-    /// MJCF: start from this keyframe instead of the pose that is drawn
+    /// MJCF: start from this keyframe; - for the pose as drawn [default: as drawn, or the first one if that is outside of the limits]
     #[arg(long, value_name = "NAME")]
     pub(crate) keyframe: Option<String>,
     /// Folder below which meshes and included files may lie [default: the file's, or its package's]

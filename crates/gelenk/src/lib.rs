@@ -30,6 +30,8 @@ pub mod film;
 pub mod hash;
 pub mod import;
 pub mod lagrange;
+pub mod optimize;
+pub mod picture;
 pub mod plot;
 pub mod points;
 pub mod precision;

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let rest: Vec<String> = arguments.collect();
     let has = |flag: &str| rest.iter().any(|word| word == flag);
     let options = ImportOptions {
+        keyframe: has("--as-drawn").then(|| "-".to_owned()),
         without_contact: has("--no-contact"),
         without_actuators: has("--no-actuators"),
         ..ImportOptions::default()

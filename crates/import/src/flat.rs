@@ -13,7 +13,14 @@ use crate::report::{Facts, Fate};
 use crate::tree::{Freedom, Joint, Link, Robot, Shape};
 
 /// The part of a link's mass that each light body between several joints of it gets.
-pub(crate) const SHARE: f64 = 1e-6;
+const SHARE: f64 = 1e-6;
+/// Bodies lighter than this are not made, kg.
+const LIGHTEST: f64 = 1e-11;
+
+/// The share of a mass that a light body gets: more than a millionth where that is too light to be a body.
+fn share(mass: f64) -> f64 {
+    SHARE.max(LIGHTEST / mass.max(f64::MIN_POSITIVE)).min(0.1)
+}
 
 /// A robot as a model file says it.
 #[derive(Clone, Debug)]
@@ -244,8 +251,9 @@ fn lend_masses(
             continue;
         };
         let to_here = motions[i].1.pose.inverse() * motions[child].1.pose;
-        masses[i] = masses[child].placed(&to_here).times(SHARE);
-        masses[child] = masses[child].times(1.0 - SHARE);
+        let part = share(masses[child].mass);
+        masses[i] = masses[child].placed(&to_here).times(part);
+        masses[child] = masses[child].times(1.0 - part);
         let text =
             "links that move without mass: each has a millionth of the mass of what it carries";
         context.changed(text, &called, link.span);
@@ -322,6 +330,7 @@ fn links_body(
     let mut before = if parent == 0 { "world".to_owned() } else { flat.body_of[parent].clone() };
     let mut motion = motions[i].0;
     let between = link.joints.len() - 1;
+    let part = share(mass.mass);
     for (k, joint) in link.joints.iter().enumerate() {
         let next = motion.moved(joint, true);
         let last = k == between;
@@ -339,7 +348,7 @@ fn links_body(
                 pose: next.pose,
                 velocity: next.velocity,
                 omega: next.omega,
-                mass: mass.placed(&to_here).times(SHARE),
+                mass: mass.placed(&to_here).times(part),
                 shapes: Vec::new(),
                 comment: Some(format!("between the joints of {}", link.name)),
                 group: None,
@@ -375,7 +384,7 @@ fn links_body(
     }
     let comment = (!welded.is_empty()).then(|| format!("with {}", welded.join(", ")));
     #[expect(clippy::cast_precision_loss, reason = "a few joints")]
-    let rest = 1.0 - SHARE * between as f64;
+    let rest = 1.0 - part * between as f64;
     flat.bodies.push(Body {
         name: link.name.clone(),
         fixed: false,

@@ -51,7 +51,8 @@ pub struct ImportOptions {
     pub folder: Option<PathBuf>,
     /// The base of a URDF robot.
     pub base: Base,
-    /// MJCF: the keyframe to start from, instead of the pose that is drawn.
+    /// MJCF: the keyframe to start from, or `-` for the pose that is drawn. If `None`, the pose that is drawn, or the first
+    /// keyframe where that pose is outside of the limits of joints and the keyframe is not.
     pub keyframe: Option<String>,
     /// Leave contact out: no shape touches another.
     pub without_contact: bool,
@@ -121,6 +122,7 @@ fn stem(path: &Path) -> String {
 }
 
 fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported, Diagnostics> {
+    let root_span = root.span;
     let robot = match root.name.as_str() {
         "robot" => urdf::read(&mut context, &root, stem),
         "mujoco" => mjcf::read(&mut context, root, stem),
@@ -132,6 +134,10 @@ fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported,
         }
     };
     let (Some(robot), true) = (robot, context.errors.is_empty()) else {
+        if context.errors.is_empty() {
+            let help = "check the file against the format";
+            context.error("not-read", "file", root_span, "the file cannot be read", help);
+        }
         return Err(context.failed());
     };
     let Some(flat) = flat::flatten(&mut context, robot) else { return Err(context.failed()) };

@@ -136,48 +136,49 @@ fn candidates(path: &str, from: &Path, root: &Path) -> Vec<(PathBuf, String)> {
 
 /// Mass properties of a mesh for density 1, in its own frame; `None` if it has no volume.
 ///
-/// Sums over the tetrahedra between the surface's centre o = Σ A (a+b+c)/3 / Σ A and the triangles, with their volumes
-/// v = (a−o)·((b−o)×(c−o))/6 signed or absolute; a shell takes the triangles' areas.
+/// Sums over the tetrahedra between a point o and the triangles, with their volumes v = (a−o)·((b−o)×(c−o))/6 signed or
+/// absolute; a shell takes the triangles' areas. As in MuJoCo, o is first the centre of the surface, Σ A (a+b+c)/3 / Σ A,
+/// and then the centre of mass found from there, which matters for surfaces that are not closed.
 pub(crate) fn mesh_mass(mesh: &TriMesh, scale: &Vec3, rule: Volume) -> Option<Mass> {
     let mut mesh = mesh.clone();
     mesh.scale(scale);
-    let (mut area, mut o) = (0.0, Vec3::zeros());
-    for triangle in &mesh.triangles {
-        let [a, b, c] = mesh.corners(triangle);
-        let part = 0.5 * (b - a).cross(&(c - a)).norm();
-        area += part;
-        o += (a + b + c) * (part / 3.0);
-    }
-    if area.is_nan() || area <= 0.0 {
+    let area = |[a, b, c]: &[Vec3; 3]| 0.5 * (b - a).cross(&(c - a)).norm();
+    let triangles: Vec<[Vec3; 3]> = mesh.triangles.iter().map(|t| mesh.corners(t)).collect();
+    let whole: f64 = triangles.iter().map(area).sum();
+    if whole.is_nan() || whole <= 0.0 {
         return None;
     }
-    o /= area;
-    let (mut volume, mut first, mut second) = (0.0, Vec3::zeros(), Mat3::zeros());
-    for triangle in &mesh.triangles {
-        let [a, b, c] = mesh.corners(triangle).map(|p| p - o);
-        let sum = a + b + c;
-        let squares = a * a.transpose() + b * b.transpose() + c * c.transpose();
-        if rule == Volume::Shell {
-            let part = 0.5 * (b - a).cross(&(c - a)).norm();
+    let middle = |t: &[Vec3; 3]| (t[0] + t[1] + t[2]) * (area(t) / 3.0);
+    let surface = triangles.iter().map(middle).sum::<Vec3>() / whole;
+    let sums = |o: &Vec3| {
+        let (mut volume, mut first, mut second) = (0.0, Vec3::zeros(), Mat3::zeros());
+        for triangle in &triangles {
+            let [a, b, c] = triangle.map(|p| p - o);
+            let signed = a.dot(&b.cross(&c)) / 6.0;
+            // Corners besides o, and what the integrals of a simplex divide by.
+            let (part, one, two) = match rule {
+                Volume::Shell => (area(triangle), 3.0, 12.0),
+                Volume::Legacy => (signed.abs(), 4.0, 20.0),
+                Volume::Exact => (signed, 4.0, 20.0),
+            };
+            let sum = a + b + c;
+            let squares = a * a.transpose() + b * b.transpose() + c * c.transpose();
             volume += part;
-            first += sum * (part / 3.0);
-            second += (squares + sum * sum.transpose()) * (part / 12.0);
-            continue;
+            first += sum * (part / one);
+            second += (squares + sum * sum.transpose()) * (part / two);
         }
-        let signed = a.dot(&b.cross(&c)) / 6.0;
-        let part = if rule == Volume::Legacy { signed.abs() } else { signed };
-        volume += part;
-        first += sum * (part / 4.0);
-        second += (squares + sum * sum.transpose()) * (part / 20.0);
-    }
-    if volume < 0.0 {
-        (volume, first, second) = (-volume, -first, -second);
-    }
+        let sign = if volume < 0.0 { -1.0 } else { 1.0 };
+        (volume * sign, first * sign, second * sign)
+    };
+    let (volume, first, _) = sums(&surface);
     if volume.is_nan() || volume <= 1e-30 {
         return None;
     }
-    let center = first / volume;
-    let central = second - center * center.transpose() * volume;
-    let inertia = Mat3::identity() * central.trace() - central;
-    Some(Mass { mass: volume, center: o + center, inertia })
+    let center = surface + first / volume;
+    let (volume, _, second) = sums(&center);
+    if volume.is_nan() || volume <= 1e-30 {
+        return None;
+    }
+    let inertia = Mat3::identity() * second.trace() - second;
+    Some(Mass { mass: volume, center, inertia })
 }

@@ -165,6 +165,7 @@ impl Reader<'_> {
             self.context.changed(text, &roots[1].called(), roots[1].span);
         }
         self.links.push(world(root.span));
+        let still = root.all("joint").all(|joint| joint.text("type") == Some("fixed"));
         let mut names = Names::with("world");
         let mut waiting: Vec<(usize, Option<&Edge<'_>>, &Element)> = Vec::new();
         for base in roots.iter().rev() {
@@ -176,7 +177,7 @@ impl Reader<'_> {
             let mut link = self.link(element, names.give(wanted), parent);
             match edge {
                 Some(edge) => self.joint(edge, &mut link, &mut mimics)?,
-                None => self.base(element, &mut link, wanted),
+                None => self.base(element, &mut link, wanted, still),
             }
             let here = self.links.len();
             self.index.insert(wanted.to_owned(), here);
@@ -211,9 +212,15 @@ impl Reader<'_> {
     }
 
     /// The base: fixed to the world unless free.
-    fn base(&mut self, element: &Element, link: &mut Link, wanted: &str) {
+    fn base(&mut self, element: &Element, link: &mut Link, wanted: &str, still: bool) {
         let called = element.called();
-        if wanted == "world" || self.context.options.base == Base::Fixed {
+        let alone = still && self.context.options.base == Base::Fixed && wanted != "world";
+        if alone {
+            let text =
+                "a robot without joints that move: it is free, since nothing could move else";
+            self.context.changed(text, &called, element.span);
+        }
+        if wanted == "world" || self.context.options.base == Base::Fixed && !alone {
             if wanted != "world" && link.mass.mass > 0.0 {
                 let text = "URDF does not say whether the base moves: it is fixed (`--base free` lets it go)";
                 self.context.changed(text, &called, element.span);
@@ -321,18 +328,19 @@ impl Reader<'_> {
         };
         let looks = if touches { "shape that touches" } else { "shape for looks" };
         let positive = |list: &[f64]| list.iter().all(|x| *x > 1e-9);
+        // Sizes that are missing or not numbers count as not positive.
+        let size_of = |context: &mut Context, key: &str| context.number_or(geometry, key, 0.0);
         let text = match geometry.name.as_str() {
             "box" => {
-                let size = self.context.vector(geometry, "size")?;
+                let size = self.context.vector(geometry, "size").unwrap_or_else(Vec3::zeros);
                 positive(size.as_slice()).then(|| format!("box = {{ size = {} }}", vector(&size)))
             }
             "sphere" => {
-                let r = self.context.number(geometry, "radius")?;
+                let r = size_of(self.context, "radius");
                 positive(&[r]).then(|| format!("sphere = {{ radius = {} }}", number(r)))
             }
             kind @ ("cylinder" | "capsule") => {
-                let r = self.context.number(geometry, "radius")?;
-                let l = self.context.number(geometry, "length")?;
+                let (r, l) = (size_of(self.context, "radius"), size_of(self.context, "length"));
                 let (radius, length) = (number(r), number(l));
                 positive(&[r, l])
                     .then(|| format!("{kind} = {{ radius = {radius}, length = {length} }}"))
@@ -366,7 +374,7 @@ impl Reader<'_> {
             }
         };
         let Some(geometry) = text else {
-            let text = format!("{looks}: sizes that are not positive");
+            let text = format!("{looks}: sizes that are missing or not positive");
             self.context.dropped(text, called, geometry.span);
             return None;
         };
@@ -386,7 +394,9 @@ impl Reader<'_> {
         let wanted = element.text("name").unwrap_or("");
         let needs_axis = matches!(kind, "revolute" | "continuous" | "prismatic" | "planar");
         let axis = match element.child("axis") {
-            Some(axis) if needs_axis => self.context.direction(axis, "xyz")?,
+            Some(axis) if needs_axis && axis.get("xyz").is_some() => {
+                self.context.direction(axis, "xyz")?
+            }
             _ => Vec3::x(),
         };
         let freedoms: &[(&str, Freedom, Vec3)] = match kind {
@@ -575,8 +585,8 @@ impl Reader<'_> {
                 continue;
             };
             let axis = match element.child("axis") {
-                Some(axis) => self.context.direction(axis, "xyz"),
-                None => Some(Vec3::x()),
+                Some(axis) if axis.get("xyz").is_some() => self.context.direction(axis, "xyz"),
+                _ => Some(Vec3::x()),
             };
             let Some(axis) = axis else { continue };
             let axes = matches!(kind, "hinge" | "slider")

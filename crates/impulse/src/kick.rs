@@ -27,7 +27,7 @@ pub(crate) fn evaluate_loads(
         && loads.signals_at == Some(t)
         && same(&loads.twists, &bodies.twists, |a, b| {
             let (s, w, o, v) = (&a.s_dot, &a.omega, &b.s_dot, &b.omega);
-            s.x == o.x && s.y == o.y && s.z == o.z && w.x == v.x && w.y == v.y && w.z == v.z
+            [(s.x, o.x), (s.y, o.y), (s.z, o.z), (w.x, v.x), (w.y, v.y), (w.z, v.z)]
         })
         && loads.held == work.held
         && loads.active == state.active
@@ -41,7 +41,8 @@ pub(crate) fn evaluate_loads(
     loads.twists.copy_from_slice(&bodies.twists);
     loads.active.clone_from(&state.active);
     let context = ForceContext { model, at, signals: &loads.signals };
-    for wrench in [&mut loads.potential, &mut loads.work, &mut loads.dissipation] {
+    let lines = [&mut loads.potential, &mut loads.work, &mut loads.dissipation];
+    for (wrench, _) in lines.into_iter().zip(loads.lines).filter(|(_, used)| *used) {
         wrench.fill(Wrench::zero());
     }
     for (i, force) in model.forces.iter().enumerate() {
@@ -59,15 +60,17 @@ pub(crate) fn evaluate_loads(
         }
     }
     let all = [&loads.potential, &loads.work, &loads.dissipation];
-    if all.into_iter().flatten().all(is_finite) {
+    let used = all.into_iter().zip(loads.lines).filter(|(_, used)| *used);
+    if used.flat_map(|(wrenches, _)| wrenches).all(is_finite) {
         loads.known = true;
         return Ok(());
     }
     // One after the other, to find the one at fault.
+    let mut alone = vec![Wrench::zero(); bodies.twists.len()];
     let culprit = model.forces.iter().position(|force| {
-        loads.work.fill(Wrench::zero());
-        force.kind.law().add_wrench(&context, &mut loads.work);
-        !loads.work.iter().all(is_finite)
+        alone.fill(Wrench::zero());
+        force.kind.law().add_wrench(&context, &mut alone);
+        !alone.iter().all(is_finite)
     });
     Err(StepError::BadForce { force: culprit.unwrap_or(0), t })
 }

@@ -381,7 +381,7 @@ impl Rows {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        for (i, block) in self.blocks.iter().enumerate() {
+        for (i, block) in self.blocks.iter().enumerate().skip(self.first_apart()) {
             let mut c = [0.0];
             match block.bound {
                 Bound::Rope | Bound::Stop => model.rows[i].error(model, &at, work, &mut c),

@@ -1,6 +1,7 @@
 //! Memory of a step: can be thrown away at any time, and grows no more after it is made.
 #![expect(clippy::inline_always, reason = "the hot sweep: measured a third faster")]
 
+use gelenk_model::force::Account;
 use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::signal::{StateRef, Work};
 use gelenk_model::state::{Pose, State, Twist, Wrench};
@@ -311,9 +312,9 @@ impl Bodies {
         state.write_twists(&mut self.twists);
         self.forget_flights();
         if self.known_t == Some(state.t)
-            && same(&self.known_s, &state.s, |a, b| a.x == b.x && a.y == b.y && a.z == b.z)
+            && same(&self.known_s, &state.s, |a, b| [(a.x, b.x), (a.y, b.y), (a.z, b.z)])
             && same(&self.known_rot, &state.rot, |a, b| {
-                a.i == b.i && a.j == b.j && a.k == b.k && a.w == b.w
+                [(a.i, b.i), (a.j, b.j), (a.k, b.k), (a.w, b.w)]
             })
         {
             return false;
@@ -342,9 +343,8 @@ impl Bodies {
 
     /// Marks every look-ahead as out of date.
     pub fn forget_flights(&mut self) {
-        for i in 0..self.fixed.len() {
-            self.touch(i);
-        }
+        self.turn_ready.copy_from_slice(&self.fixed);
+        self.pose_ready.copy_from_slice(&self.fixed);
     }
 
     /// Marks the look-ahead of body `i` as out of date: its velocity has changed.
@@ -469,6 +469,8 @@ pub struct Loads {
     pub velocity_dependent: bool,
     /// Whether a law books work or dissipation; constant.
     pub booked: bool,
+    /// Whether there are laws of each line, in the order of the loads; constant.
+    pub(crate) lines: [bool; 3],
 }
 
 impl Loads {
@@ -493,15 +495,25 @@ impl Loads {
             twists: vec![Twist::zero(); n],
             active: Vec::new(),
             velocity_dependent: laws().any(gelenk_model::force::ForceLaw::depends_on_velocity),
-            booked: laws().any(|l| l.account() != gelenk_model::force::Account::Potential),
+            booked: laws().any(|l| l.account() != Account::Potential),
+            lines: [Account::Potential, Account::Work, Account::Dissipation]
+                .map(|line| laws().any(|l| l.account() == line)),
         }
     }
 }
 
-/// Whether two lists are the same, number by number.
+/// Whether two lists are the same to the last bit, given pairs of their numbers.
 #[inline(always)]
-pub(crate) fn same<T>(a: &[T], b: &[T], equal: impl Fn(&T, &T) -> bool) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+pub(crate) fn same<T, const N: usize>(
+    a: &[T],
+    b: &[T],
+    pairs: impl Fn(&T, &T) -> [(f64, f64); N],
+) -> bool {
+    // Without branches: nearly always they are.
+    let different = |a: &T, b: &T| {
+        pairs(a, b).iter().fold(0, |bits, (x, y)| bits | (x.to_bits() ^ y.to_bits()))
+    };
+    a.len() == b.len() && a.iter().zip(b).fold(0, |bits, (a, b)| bits | different(a, b)) == 0
 }
 
 /// R diag(d) Rᵀ.

@@ -147,7 +147,7 @@ impl Stage {
             scratch.forget_poses();
         }
         follow_coordinates(model, &scratch.bodies.poses, &mut state.coordinate);
-        prepare(model, state, scratch); // J, K at t+h
+        prepare_read(model, state, scratch); // J, K at t+h
 
         // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
         let correct = scratch.corrects_velocities(method, self.last);
@@ -304,6 +304,11 @@ pub(crate) fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
     if scratch.bodies.read_state(state) {
         scratch.forget_poses();
     }
+    prepare_read(model, state, scratch);
+}
+
+/// The same of a state that the bodies have read.
+fn prepare_read(model: &Model, state: &State, scratch: &mut Scratch) {
     match &mut scratch.balls {
         Some(_) if scratch.sweeps => {}
         Some(balls) => balls.prepare(state),
@@ -334,6 +339,8 @@ fn fly(
     t_next: f64,
 ) -> Result<(), StepError> {
     let bodies = &scratch.bodies;
+    // High orders want the last digits of the series, which they go with; machines of hinges are made for speed.
+    let reuse = scratch.rows.hinges.is_some();
     for i in 0..model.n_bodies() {
         if bodies.fixed[i] {
             continue;
@@ -346,7 +353,7 @@ fn fly(
             &twist.omega,
             method.flight,
             h,
-            bodies.known_turn(i),
+            bodies.known_turn(i).filter(|_| reuse),
         );
         let rot = flight::unit(&(turn * state.rot[i].into_inner()));
         // The sum is finite only where every number is.

@@ -24,6 +24,20 @@ problems![
     "van-der-pol",
     "goddard",
     "cart-pole",
+    "walk-0.1",
+    "walk-0.2",
+    "walk-0.3",
+    "walk-0.4",
+    "walk-0.5",
+    "walk-0.6",
+    "walk-0.7",
+    "walk-upright",
+    "walk-low",
+    "walk-periodic",
+    "run-periodic",
+    "walk-effort",
+    "walk-free-time",
+    "quadruped",
 ];
 
 /// The problem of a name.

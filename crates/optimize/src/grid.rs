@@ -16,6 +16,9 @@ pub trait Grid: Motion + Send {
     /// A node's numbers of a full state.
     fn numbers_of(&self, node: usize, state: &[f64]) -> Vec<f64>;
 
+    /// The full state in which an interval ends, however far it is from the next node's chart.
+    fn arrive(&self, interval: usize, z: &[f64]) -> Result<Vec<f64>, Fault>;
+
     /// Chooses the integration steps of all intervals for this accuracy.
     fn choose(&mut self, points: &[DVector<f64>], accuracy: f64) -> Result<(), Fault>;
 
@@ -44,6 +47,10 @@ impl<F: Charted + Send> Grid for Shooting<F> {
 
     fn numbers_of(&self, node: usize, state: &[f64]) -> Vec<f64> {
         self.numbers(node, state)
+    }
+
+    fn arrive(&self, interval: usize, z: &[f64]) -> Result<Vec<f64>, Fault> {
+        Shooting::arrive(self, interval, z)
     }
 
     fn choose(&mut self, points: &[DVector<f64>], accuracy: f64) -> Result<(), Fault> {

@@ -17,6 +17,7 @@ pub mod problem;
 pub mod program;
 pub mod scale;
 pub mod shape;
+pub mod sqp;
 mod terms;
 mod transcription;
 

@@ -12,6 +12,7 @@ mod export;
 mod import;
 mod lagr;
 mod models;
+mod optimize;
 mod points;
 mod run;
 mod schema;
@@ -36,6 +37,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
         Command::Derive(args) => derive::run(args, manner),
+        Command::Optimize(args) => optimize::run(args, manner),
         Command::Compare(args) => compare::run(args, manner),
         Command::Sensitivity(args) => sensitivity::run(args, manner),
         Command::Workprecision(args) => workprecision::run(args, manner),

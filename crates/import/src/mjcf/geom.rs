@@ -66,7 +66,9 @@ impl Reader<'_> {
         let Some(made) = self.make(&element, kind, &size, link) else { return };
         let counts = self.context.number_or(&element, "group", 0.0);
         let (first, last) = self.compiler.inertia_groups;
-        if let Some(solid) = made.solid.filter(|_| counts >= first && counts <= last) {
+        // The world has no mass.
+        let weighs = link != 0 && counts >= first && counts <= last;
+        if let Some(solid) = made.solid.filter(|_| weighs) {
             let given = self.context.number(&element, "mass");
             let density = self.context.number_or(&element, "density", 1000.0);
             let factor = match given {

@@ -14,6 +14,9 @@ impl Reader<'_> {
         let keys: Vec<&Element> =
             root.all("keyframe").flat_map(|section| section.all("key")).collect();
         if let Some(wanted) = self.context.options.keyframe.clone() {
+            if wanted == "-" {
+                return;
+            }
             let found = keys.iter().find(|key| key.text("name") == Some(wanted.as_str()));
             let Some(key) = found else {
                 let names: Vec<&str> = keys.iter().filter_map(|key| key.text("name")).collect();

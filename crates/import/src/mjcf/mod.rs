@@ -412,9 +412,19 @@ impl Reader<'_> {
         Quat::identity()
     }
 
+    /// A name that an element must give.
+    fn name_in<'e>(&mut self, element: &'e Element, key: &str) -> Option<&'e str> {
+        let name = element.text(key);
+        if name.is_none() {
+            let message = format!("`{key}` is missing");
+            self.context.error("missing-name", element.called(), element.span, message, "give it");
+        }
+        name
+    }
+
     /// The link of a body's name.
     fn body_named(&mut self, element: &Element, key: &str) -> Option<usize> {
-        let name = element.text(key)?;
+        let name = self.name_in(element, key)?;
         let found = self.bodies.get(name).copied();
         if found.is_none() {
             let message = format!("there is no body `{name}`");
@@ -426,7 +436,7 @@ impl Reader<'_> {
 
     /// The joint of a name.
     fn joint_named(&mut self, element: &Element, key: &str) -> Option<[usize; 2]> {
-        let name = element.text(key)?;
+        let name = self.name_in(element, key)?;
         let found = self.joints.get(name).copied();
         if found.is_none() {
             let message = format!("there is no joint `{name}`");
@@ -437,7 +447,7 @@ impl Reader<'_> {
     }
 
     fn site_named(&mut self, element: &Element, key: &str) -> Option<Site> {
-        let name = element.text(key)?;
+        let name = self.name_in(element, key)?;
         let found = self.sites.get(name).copied();
         if found.is_none() {
             let message = format!("there is no site `{name}`");

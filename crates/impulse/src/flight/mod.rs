@@ -105,6 +105,15 @@ pub(crate) fn fly_on(
             let c = slip * omega.dot(&e);
             (*turn, (omega - c * e) + c * rotate(turn, &e))
         }
+        (Some(turn), Top::Asymmetric)
+            if matches!(flight, Flight::Exact) && spinner.inertia_inv.min() > 0.0 =>
+        {
+            // The angular momentum stays: J̃(h) ω(h) = J̃ ω.
+            let momentum = spinner.inertia.component_mul(&spinner.rot.tr_mul(omega));
+            let rot = matrix(turn) * spinner.rot;
+            let turned = rot.tr_mul(&(spinner.rot * momentum));
+            (*turn, rot * spinner.inertia_inv.component_mul(&turned))
+        }
         _ => fly(spinner, omega, flight, h),
     }
 }

@@ -21,7 +21,12 @@ pub(crate) struct Chart {
     basis: Vec<f64>,
     /// M⁻¹ Ḡᵀ, a row a constraint. (m, n)
     normals: Vec<f64>,
+    /// Ḡ M⁻¹ Ḡᵀ. (m, m)
+    metric: Vec<f64>,
 }
+
+/// How much larger than at the reference corrections along the normals may be: a rod turned by θ needs 1/cos θ.
+const STRETCH: f64 = 4.0;
 
 /// A place with its derivatives by ξ.
 pub(crate) struct Placed {
@@ -118,11 +123,15 @@ impl Chart {
         let n = mechanism.n;
         let g = gradient(mechanism, &reference[..n]);
         let basis = tangents(mechanism, &g, old.map(|chart| &chart.basis[..]))?;
-        let mut normals = g;
+        let mut normals = g.clone();
         for row in normals.chunks_exact_mut(n) {
             row.iter_mut().zip(&mechanism.mass).for_each(|(x, m)| *x /= m);
         }
-        Ok(Chart { reference: reference.to_vec(), basis, normals })
+        let mut metric = Vec::with_capacity(mechanism.m * mechanism.m);
+        for row in g.chunks_exact(n) {
+            metric.extend(normals.chunks_exact(n).map(|normal| dot(row, normal)));
+        }
+        Ok(Chart { reference: reference.to_vec(), basis, normals, metric })
     }
 
     /// Numbers of ξ.
@@ -227,6 +236,12 @@ impl Chart {
             }
         }
         let g = factor(&mut lu, &y[..n])?;
+        // W⁻¹ W̄ is the identity at the reference and grows where the normals turn into directions of motion.
+        let mut stretch = self.metric.clone();
+        lu.solve(&mut stretch, m);
+        if !stretch.iter().all(|s| s.abs() <= STRETCH) {
+            return Err("the place is too far from the last one".into());
+        }
         let mut kappa: Vec<f64> = g.chunks_exact(n).map(|row| dot(row, &y[n..])).collect();
         lu.solve(&mut kappa, 1);
         for (row, k) in self.normals.chunks_exact(n).zip(&kappa) {

@@ -7,6 +7,9 @@ use super::source::Source;
 use super::sparse::{SparseTape, add_quadratic};
 use super::{At, Flow, FlowSizes};
 
+/// Coordinates beyond this, m, are taken as a motion that has gone wrong.
+const FARTHEST: f64 = 1e7;
+
 /// A mechanism in natural coordinates: x = (p, v), and a is that of
 /// ```text
 /// [ M  Gᵀ ] [ a ]   [ F(p, v, u, t) ]
@@ -159,6 +162,10 @@ impl Mechanism {
     /// Accelerations, multipliers and ℓ; G and the factor of G M⁻¹ Gᵀ are left in `s`.
     fn accelerate(&self, s: &mut MechanismScratch, at: &At<'_>) -> Result<(), String> {
         let (n, m) = (self.n, self.m);
+        // A motion that runs away has no meaning, and its numbers would not end.
+        if !at.x[..n].iter().all(|p| p.abs() < FARTHEST) {
+            return Err("a point runs away".into());
+        }
         let mut i = 0;
         for part in [at.x, at.u, at.p, &[at.t]] {
             s.inputs[i..i + part.len()].copy_from_slice(part);

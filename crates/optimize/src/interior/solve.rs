@@ -10,7 +10,8 @@ use super::curvature::{self, Hessian};
 use super::newton::{Newton, Step};
 use crate::motion::Fault;
 use crate::program::{
-    Program, RowAt, StageDerivatives, StageValues, all_derivatives, collect, gradient, transposed,
+    Program, RowAt, StageDerivatives, StageValues, all_derivatives, all_values, collect, gradient,
+    transposed,
 };
 
 /// What the interior point aims at.
@@ -344,7 +345,11 @@ impl Solver<'_> {
                             return self.outcome(state, Status::Stalled);
                         }
                         core.shut(valued.theta, valued.phi);
-                        state.restoring = Some(core.restoration(&self.limits, &valued.rows));
+                        state.restoring = Some(core.restoration(
+                            self.program.shape(),
+                            &self.limits,
+                            &valued.rows,
+                        ));
                         state.core = core;
                     }
                 }
@@ -402,13 +407,6 @@ impl Solver<'_> {
         Ok(Look { stages, valued, violation })
     }
 
-    /// Rows of the problem itself.
-    fn rows(&self, core: &Core) -> Result<Vec<f64>, Fault> {
-        let at = Primal { up: Vec::new(), down: Vec::new(), ..core.primal() };
-        let plain = Core { elastic: None, ..core.clone() };
-        Ok(plain.value_at(self.program, &self.limits, &at)?.rows)
-    }
-
     /// KKT residuals for a barrier parameter.
     fn residuals(
         &self,
@@ -438,7 +436,7 @@ impl Solver<'_> {
         let mut count = self.limits.x.count() + self.limits.s.count();
         if let Some(e) = &core.elastic {
             for (i, w) in core.y.iter().chain(&core.v).enumerate() {
-                let rho = super::core::ELASTIC_WEIGHT;
+                let rho = e.weight[i];
                 dual = dual.max((rho - w - e.up.below[i]).abs());
                 dual = dual.max((rho + w - e.down.below[i]).abs());
             }
@@ -558,7 +556,7 @@ impl Solver<'_> {
         }
         if let Some(e) = &core.elastic {
             for i in 0..step.up.len() {
-                let rho = super::core::ELASTIC_WEIGHT;
+                let rho = e.weight[i];
                 sum += (rho + e.up.slope(&self.limits.elastic, i, mu)) * step.up[i];
                 sum += (rho + e.down.slope(&self.limits.elastic, i, mu)) * step.down[i];
             }
@@ -696,13 +694,12 @@ impl Solver<'_> {
         let core = state.restoring.as_ref().unwrap_or(&state.core);
         let look = self.look(core)?;
         let residuals = self.residuals(core, &look.stages, &[], 0.0);
-        let rows = self.rows(core)?;
         Ok(Outcome {
             status,
             objective: look.valued.objective,
             infeasibility: look.violation,
             kkt: residuals.dual.max(residuals.complementarity),
-            violated: violated(self.program, &rows, self.options.tolerance),
+            violated: violations(self.program, &core.x.value, self.options.tolerance)?,
             state: state.clone(),
             fault: None,
         })
@@ -740,22 +737,30 @@ fn verdict(
     if better { Verdict::Filter } else { Verdict::No }
 }
 
-/// Rows that do not hold, worst first.
-fn violated(program: &dyn Program, rows: &[f64], tolerance: f64) -> Vec<(RowAt, f64)> {
+/// Rows of a program that do not hold at x, worst first: how far the value lies from where it should be.
+pub fn violations(
+    program: &dyn Program,
+    x: &[f64],
+    tolerance: f64,
+) -> Result<Vec<(RowAt, f64)>, Fault> {
     let shape = program.shape();
+    let (_, equal, unequal) = collect(shape, &all_values(program, x)?);
+    let (lower, upper) = program.row_bounds();
     let mut list = Vec::new();
     for (k, stage) in shape.stages.iter().enumerate() {
         for i in 0..stage.equalities {
-            list.push((RowAt::Equal(k, i), rows[shape.equal_at(k) + i]));
+            list.push((RowAt::Equal(k, i), equal[shape.equal_at(k) + i]));
         }
         for i in 0..stage.links {
-            list.push((RowAt::Link(k, i), rows[shape.link_at(k) + i]));
+            list.push((RowAt::Link(k, i), equal[shape.link_at(k) + i]));
         }
         for i in 0..stage.inequalities {
-            list.push((RowAt::Unequal(k, i), rows[shape.n_equal() + shape.unequal_at(k) + i]));
+            let at = shape.unequal_at(k) + i;
+            let d = unequal[at];
+            list.push((RowAt::Unequal(k, i), (d - upper[at]).max(0.0) + (d - lower[at]).min(0.0)));
         }
     }
     list.retain(|(_, r)| r.abs() > tolerance.max(1e-9));
     list.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    list
+    Ok(list)
 }

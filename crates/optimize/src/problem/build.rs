@@ -66,6 +66,8 @@ struct Guess {
     controls: Vec<Vec<(Vec<f64>, Vec<f64>)>>,
     free: Vec<f64>,
     amplitude: Vec<f64>,
+    /// Whether the file says how large a control is.
+    sized: Vec<bool>,
     /// Whether the first state is given whole.
     starts: bool,
 }
@@ -108,6 +110,7 @@ struct Read {
     intervals: usize,
     fine: usize,
     accuracy: f64,
+    steps: usize,
     simulate: bool,
     durations: Vec<Duration>,
     /// Guess of the whole duration.
@@ -119,6 +122,7 @@ pub(crate) fn build(
     problem: &Problem,
     step: usize,
     intervals: Option<usize>,
+    shorter: bool,
 ) -> Result<Instance, Diagnostics> {
     let spec = &problem.spec;
     let homotopy = problem.step(step);
@@ -175,7 +179,22 @@ pub(crate) fn build(
             read.intervals = n.clamp(1, MOST_INTERVALS);
         }
         let duration = homotopy.and_then(|h| h.duration.as_ref()).unwrap_or(&grid.duration);
+        let n_whole = read.intervals;
+        if shorter {
+            read.intervals = n_whole.div_ceil(2);
+        }
         set_duration(scope, read, duration, &free, &free_start);
+        if shorter {
+            // Half the intervals, as long as before.
+            let share = read.intervals as f64 / n_whole as f64;
+            read.length *= share;
+            for duration in &mut read.durations {
+                match duration {
+                    Duration::Fixed(length) => *length *= share,
+                    Duration::Part { part, .. } => *part *= share,
+                }
+            }
+        }
     };
     if spec.phase.is_empty() {
         match &spec.grid {
@@ -268,7 +287,7 @@ pub(crate) fn build(
                             flow,
                             shape,
                             durations,
-                            2,
+                            read.steps,
                             &full_names,
                             &control_names,
                             &free,
@@ -311,7 +330,7 @@ pub(crate) fn build(
                     flow,
                     shape,
                     read.durations.clone(),
-                    2,
+                    read.steps,
                     &flow_names,
                     &controls,
                     &free,
@@ -330,6 +349,7 @@ pub(crate) fn build(
     let mut with_start = names.clone();
     with_start.extend(names.iter().map(|n| format!("start.{n}")));
     let mut terms = read_terms(&mut scope, problem, step, &reads, &with_start, &full_names);
+    terms.extend(read_bounds(&mut scope, problem, &full_names));
     let sign = match spec.objective.aim.as_ref().map(|t| t.text.as_str()) {
         None | Some("minimize") => 1.0,
         Some("maximize") => -1.0,
@@ -384,7 +404,7 @@ pub(crate) fn build(
     let mut control_bounds = Vec::new();
     let mut control_guess: Vec<Option<Expr>> = Vec::new();
     let mut smooth = Vec::new();
-    let mut amplitude = Vec::new();
+    let (mut amplitude, mut sized) = (Vec::new(), Vec::new());
     let mut control_scale = Vec::new();
     for name in &controls {
         let given = spec.controls.0.iter().find(|(n, _)| n.text == *name).map(|(_, c)| c);
@@ -401,6 +421,7 @@ pub(crate) fn build(
         let scale = given.and_then(|c| c.scale.as_ref()).and_then(|s| positive(&mut scope, s));
         let size = scale.or(size_of(limits));
         amplitude.push(size.unwrap_or(1.0));
+        sized.push(scale.is_some());
         control_scale.push(size);
         control_bounds.push(limits);
     }
@@ -491,8 +512,11 @@ pub(crate) fn build(
             let here: Vec<usize> = (0..terms.len())
                 .filter(|&t| {
                     let last = node + 1 == n_nodes;
+                    // Where the start is fixed nothing can be demanded of it.
+                    let given = node == 0 && fixed_start && problem.loaded.is_some();
                     terms[t].at.holds(i, n_phases, node, n_nodes, read.fine)
                         && !(last && needs_control[t])
+                        && !(given && matches!(terms[t].at.nodes, Nodes::All | Nodes::Path))
                 })
                 .collect();
             if here.is_empty() {
@@ -553,6 +577,7 @@ pub(crate) fn build(
         model_start.as_deref(),
         &free_start,
         &amplitude,
+        &sized,
         &controls,
     );
     let mut instance = Instance {
@@ -663,6 +688,7 @@ fn read_grid(scope: &mut Scope<'_>, grid: &GridSpec, name: &str) -> Read {
         intervals: scope.count(&grid.intervals, MOST_INTERVALS).unwrap_or(1),
         fine: grid.fine.as_ref().and_then(|f| scope.count(f, 100)).unwrap_or(1),
         accuracy: grid.accuracy.as_ref().and_then(|a| positive(scope, a)).unwrap_or(1e-9),
+        steps: grid.steps.as_ref().and_then(|s| scope.count(s, 1024)).unwrap_or(1),
         simulate,
         durations: Vec::new(),
         length: 1.0,
@@ -859,6 +885,19 @@ fn read_terms(
         let role = Role::Condition { name: condition.name.text.clone(), lower, upper };
         terms.push(Term { expr, role, at: Where { phase, nodes } });
     }
+    for (name, state) in &spec.states.0 {
+        if let Some(end) = &state.end
+            && let Some(value) = scope.number(end)
+        {
+            let expr = scope.pool.symbol(&name.text);
+            let role = Role::Condition {
+                name: format!("end of {}", name.text),
+                lower: value,
+                upper: value,
+            };
+            terms.push(Term { expr, role, at: Where { phase: None, nodes: Nodes::End } });
+        }
+    }
     for (name, value) in &spec.periodic.0 {
         if !names.contains(&name.text) {
             scope.fault(
@@ -915,6 +954,31 @@ fn read_terms(
                 expr: symbol,
                 role: Role::Start,
                 at: Where { phase: Some(i), nodes: Nodes::PhaseStart },
+            });
+        }
+    }
+    terms
+}
+
+/// Bounds of a model's coordinates and velocities.
+fn read_bounds(scope: &mut Scope<'_>, problem: &Problem, states: &[String]) -> Vec<Term> {
+    let Some(spec) = &problem.spec.bounds else { return Vec::new() };
+    if problem.loaded.is_none() {
+        let help = Some("give `lower` and `upper` to each state".into());
+        scope.fault("no-model", spec.span, "`bounds` are for the coordinates of a model", help);
+        return Vec::new();
+    }
+    let mut terms = Vec::new();
+    let (positions, rates) = states.split_at(states.len() / 2);
+    for (range, names) in [(&spec.position, positions), (&spec.velocity, rates)] {
+        let Some(range) = range else { continue };
+        let (lower, upper) = bounds(scope, range.lower.as_ref(), range.upper.as_ref());
+        for name in names {
+            let role = Role::Condition { name: name.clone(), lower, upper };
+            terms.push(Term {
+                expr: scope.pool.symbol(name),
+                role,
+                at: Where { phase: None, nodes: Nodes::All },
             });
         }
     }
@@ -1002,6 +1066,7 @@ fn guess(
     model_start: Option<&[f64]>,
     free: &[f64],
     amplitude: &[f64],
+    sized: &[bool],
     controls: &[String],
 ) -> Guess {
     let total: f64 = reads.iter().map(|r| r.length).sum();
@@ -1055,6 +1120,7 @@ fn guess(
         controls: pieces,
         free: free.to_vec(),
         amplitude: amplitude.to_vec(),
+        sized: sized.to_vec(),
         starts: model_start.is_some() || facts.iter().all(|f| f.start.is_some()),
     }
 }
@@ -1076,18 +1142,16 @@ impl Instance {
                 let at = program.state_at(i, node);
                 let states = program.phases[i].motion.sizes(node).states;
                 for j in 0..states {
-                    let (first, last) = (i == 0 && node == 0, i + 1 == n_phases && node == n);
+                    let first = i == 0 && node == 0;
                     let (mut l, mut u) = (f64::NEG_INFINITY, f64::INFINITY);
                     if plain {
                         (l, u) = facts[j].limits;
-                        let fixed = if first {
-                            facts[j].start
-                        } else if last {
-                            facts[j].end
-                        } else {
-                            None
-                        };
-                        if let Some(value) = fixed {
+                        // A value that is demanded anyway needs no bounds; beside an equality they would leave no inside.
+                        let last = i + 1 == n_phases && node == n;
+                        if last && facts[j].end.is_some_and(|end| (l..=u).contains(&end)) {
+                            (l, u) = (f64::NEG_INFINITY, f64::INFINITY);
+                        }
+                        if first && let Some(value) = facts[j].start {
                             (l, u) = (value, value);
                         }
                     } else if first && fixed_start {
@@ -1123,9 +1187,14 @@ impl Instance {
             let m = program.phases[i].controls;
             for node in 0..=program.phases[i].motion.intervals() {
                 let at = program.state_at(i, node);
-                for j in 0..program.phases[i].motion.sizes(node).states {
-                    self.nominal[at + j] =
-                        if plain { facts[j].scale.or(size_of(facts[j].limits)) } else { Some(1.0) };
+                let states = program.phases[i].motion.sizes(node).states;
+                for j in 0..states {
+                    // Of a model: metres, and velocities of a fast motion.
+                    self.nominal[at + j] = if plain {
+                        facts[j].scale.or(size_of(facts[j].limits))
+                    } else {
+                        Some(if 2 * j < states { 1.0 } else { 10.0 })
+                    };
                 }
                 let (carried, fresh, at) = program.controls_at(i, node);
                 for j in 0..carried + fresh {
@@ -1170,10 +1239,11 @@ impl Instance {
             .map(|c| {
                 let r = noise(&mut seed);
                 let (l, u) = self.control_bounds[c];
-                if l.is_finite() && u.is_finite() {
+                let wide = (2.0 * r - 1.0) * self.guess.amplitude[c];
+                if l.is_finite() && u.is_finite() && !self.guess.sized[c] {
                     l + (u - l) * r
                 } else {
-                    (2.0 * r - 1.0) * self.guess.amplitude[c]
+                    wide.clamp(l, u)
                 }
             })
             .collect();
@@ -1235,8 +1305,7 @@ impl Instance {
             for node in from[i]..n {
                 let point = self.program.motion_point(x, i, node);
                 let motion = &self.program.phases[i].motion;
-                let Ok(arrival) = motion.advance(node, point.as_slice()) else { break };
-                let Ok(full) = motion.full_state(node + 1, arrival.state.as_slice()) else { break };
+                let Ok(full) = motion.arrive(node, point.as_slice()) else { break };
                 if full.iter().any(|v| !v.is_finite()) {
                     break;
                 }

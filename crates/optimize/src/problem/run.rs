@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::build::Instance;
 use super::solution::{Certificate, Solution};
 use super::{Problem, Start};
-use crate::interior::{InteriorOptions, InteriorState, Outcome, Report, Status, solve};
+use crate::interior::{InteriorOptions, InteriorState, Report, Status, solve, violations};
 use crate::motion::{Fault, Motion};
 use crate::program::{Places, Program, RowAt};
 use crate::scale::{Scaled, Scales};
+use crate::sqp::{self, SqpOptions, SqpReport};
 use gelenk_model::Diagnostics;
 
 /// Rounds of solving and choosing integration steps anew.
@@ -22,7 +23,7 @@ const CERTIFY: f64 = 1e-11;
 /// What may differ from the file.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Number of starts: the guess, zero controls, then random ones. 0 counts as 1.
+    /// Number of starts: the guess, zero controls, then random ones, every fifth continued from half the horizon. 0 counts as 1.
     pub starts: usize,
     /// Seed of the random starts.
     pub seed: u64,
@@ -45,6 +46,8 @@ pub struct Stage {
     pub step: usize,
     /// Round of choosing integration steps, from 0.
     pub round: usize,
+    /// Whether half the horizon is solved first, to be continued.
+    pub shorter: bool,
 }
 
 /// One iteration, told.
@@ -87,8 +90,8 @@ pub struct Checkpoint {
     begin_x: Vec<f64>,
     /// Sizes, where a round takes over those of the one before.
     scales: Option<Scales>,
-    /// State of the interior point.
-    state: InteriorState,
+    /// State of the solver.
+    state: SolverState,
     /// Full states reached.
     places: Places,
     /// Iterations of earlier rounds and steps of this start.
@@ -97,6 +100,15 @@ pub struct Checkpoint {
     found: Vec<Found>,
     /// Solution of the homotopy step before, by which this start may be continued.
     before: Option<Solution>,
+}
+
+/// What a solver must remember between iterations.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum SolverState {
+    /// The interior point.
+    Interior(Box<InteriorState>),
+    /// SQP: scaled variables, multipliers of equality and of inequality rows.
+    Sqp(Vec<f64>, Vec<f64>, Vec<f64>),
 }
 
 /// What one start found.
@@ -222,8 +234,16 @@ fn kind_of(start: usize, seed: u64, warm: bool) -> (Start, String) {
         0 if warm => (Start::Guess, "given motion".into()),
         0 => (Start::Guess, "guess".into()),
         1 => (Start::Zero, "zero controls".into()),
-        _ => (Start::Random(seed.wrapping_add(start as u64)), format!("random controls {start}")),
+        _ => {
+            let more = if continued(start) { ", continued from half the horizon" } else { "" };
+            (Start::Random(seed.wrapping_add(start as u64)), format!("random controls {start}{more}"))
+        }
     }
+}
+
+/// Whether a start solves half the horizon first.
+fn continued(start: usize) -> bool {
+    start % 5 == 4
 }
 
 fn one_start(
@@ -240,11 +260,20 @@ fn one_start(
     let first = resume.as_ref().map_or(0, |c| c.stage.step);
     let mut iterations = resume.as_ref().map_or(0, |c| c.iterations);
     let mut before = resume.as_ref().and_then(|c| c.before.clone());
-    for step in first..steps {
-        let last = step + 1 == steps;
-        let intervals = options.intervals.filter(|_| last);
-        let mut instance =
-            problem.instance(step, intervals).map_err(|d| Failed::File(Box::new(d)))?;
+    let mut jobs: Vec<(usize, bool)> = (first..steps).map(|step| (step, false)).collect();
+    let halved = match &resume {
+        Some(checkpoint) => checkpoint.stage.shorter,
+        None => continued(start),
+    };
+    if halved {
+        jobs.insert(0, (first, true));
+    }
+    for (step, shorter) in jobs {
+        let last = step + 1 == steps && !shorter;
+        let intervals = options.intervals.filter(|_| step + 1 == steps);
+        let built =
+            if shorter { problem.shorter(step, intervals) } else { problem.instance(step, intervals) };
+        let mut instance = built.map_err(|d| Failed::File(Box::new(d)))?;
         if let Some(tolerance) = options.tolerance
             && last
         {
@@ -262,7 +291,7 @@ fn one_start(
         }
         let mut job = Job {
             instance,
-            stage: Stage { start, step, round: 0 },
+            stage: Stage { start, step, round: 0, shorter },
             of: (starts, steps),
             iterations,
             found,
@@ -270,10 +299,23 @@ fn one_start(
             warm: before.is_some() || (options.warm.is_some() && start == 0),
         };
         let resumed = resume.take();
-        let (end, x) = job.solve(resumed, watch).map_err(Failed::Start)?;
-        let end = job.found(end, &x, &label).map_err(Failed::Start)?;
+        let solved = job
+            .solve(resumed, watch)
+            .and_then(|(end, scales, x)| job.found(end, &scales, &x, &label));
+        let end = match solved {
+            Ok(end) => end,
+            // One start without a motion is told; the others go on.
+            Err(fault) if starts > 1 && !shorter => job.faulty(&fault, &label).map_err(Failed::Start)?,
+            Err(_) if shorter => continue,
+            Err(fault) => return Err(Failed::Start(fault)),
+        };
         iterations = end.iterations;
         let fine = end.status == Status::Optimal;
+        if shorter && end.status != Status::Stopped {
+            // Whatever it came to is a start.
+            before = Some(end.solution);
+            continue;
+        }
         if last || !fine {
             let mut end = end;
             if !last && end.status != Status::Stopped {
@@ -298,10 +340,18 @@ struct Job<'a> {
     warm: bool,
 }
 
-/// How a job ended: outcome, scales.
+/// How a job ended, in scaled numbers.
 struct JobEnd {
-    outcome: Outcome,
-    scales: Scales,
+    status: Status,
+    objective: f64,
+    kkt: f64,
+    violated: Vec<(RowAt, f64)>,
+    active: usize,
+    iterations: usize,
+    /// Variables.
+    x: Vec<f64>,
+    /// For the next round.
+    state: SolverState,
 }
 
 impl Job<'_> {
@@ -309,9 +359,9 @@ impl Job<'_> {
         &mut self,
         resume: Option<Checkpoint>,
         watch: &mut Watcher<'_>,
-    ) -> Result<(JobEnd, Vec<f64>), Fault> {
+    ) -> Result<(JobEnd, Scales, Vec<f64>), Fault> {
         let mut x = self.instance.x.clone();
-        let mut state: Option<InteriorState> = None;
+        let mut state: Option<SolverState> = None;
         let mut scales: Option<Scales> = None;
         let mut resumed = resume;
         if let Some(checkpoint) = &resumed {
@@ -339,28 +389,60 @@ impl Job<'_> {
                 self.restore(&checkpoint, &mut inner, &sizes)?;
                 state = Some(inner);
             }
-            let options = InteriorOptions {
+            let origin = Origin { begin: &begin, begin_x: &begin_x, inherited: inherited.as_ref() };
+            let sqp_options = SqpOptions {
                 tolerance: self.instance.tolerance,
                 max_iterations: self.instance.max_iterations,
-                hessian: self.instance.hessian,
-                mu: if self.warm { 1e-3 } else { 0.1 },
-                push: if self.warm { 1e-4 } else { 1e-2 },
             };
-            let origin = Origin { begin: &begin, begin_x: &begin_x, inherited: inherited.as_ref() };
-            let outcome = self.interior(&x, state.take(), &options, &sizes, &origin, watch)?;
-            x = unscaled(outcome.state.x(), &sizes);
-            self.iterations += outcome.state.iterations;
+            let mut end = match state.take() {
+                None if self.instance.sqp => {
+                    self.sqp(&x, None, &sizes, &origin, &sqp_options, watch)?
+                }
+                Some(SolverState::Sqp(at, equal, unequal)) => {
+                    let at = unscaled(&at, &sizes);
+                    self.sqp(&at, Some((equal, unequal)), &sizes, &origin, &sqp_options, watch)?
+                }
+                None => self.interior(&x, None, &sizes, &origin, watch)?,
+                Some(SolverState::Interior(inner)) => {
+                    self.interior(&x, Some(*inner), &sizes, &origin, watch)?
+                }
+            };
+            x = unscaled(&end.x, &sizes);
+            self.iterations += end.iterations;
+            if self.instance.polish
+                && end.status == Status::Optimal
+                && let SolverState::Interior(inner) = &end.state
+            {
+                let (equal, unequal) = inner.multipliers();
+                let known = (equal.to_vec(), unequal.to_vec());
+                let options =
+                    SqpOptions { tolerance: 1e-3 * self.instance.tolerance, max_iterations: 10 };
+                let polished = self.sqp(&x, Some(known), &sizes, &origin, &options, watch)?;
+                self.iterations += polished.iterations;
+                let holds =
+                    polished.violated.iter().all(|(_, v)| v.abs() <= self.instance.tolerance);
+                if polished.status == Status::Stopped {
+                    end.status = Status::Stopped;
+                } else if polished.kkt <= end.kkt && holds {
+                    let state = end.state;
+                    end = JobEnd { state, status: Status::Optimal, ..polished };
+                    x = unscaled(&end.x, &sizes);
+                }
+            }
             let before = self.steps_total();
-            let mut done = outcome.status != Status::Optimal || self.stage.round + 1 >= ROUNDS;
+            let mut done = end.status != Status::Optimal || self.stage.round + 1 >= ROUNDS;
             if !done {
                 self.choose_steps(&x);
                 done = self.steps_total() == before;
             }
             if done {
-                return Ok((JobEnd { outcome, scales: sizes }, x));
+                return Ok((end, sizes, x));
             }
             self.stage.round += 1;
-            state = Some(outcome.state.again());
+            state = Some(match end.state {
+                SolverState::Interior(inner) => SolverState::Interior(Box::new(inner.again())),
+                other => other,
+            });
             scales = Some(sizes);
         }
     }
@@ -384,20 +466,26 @@ impl Job<'_> {
     fn restore(
         &mut self,
         checkpoint: &Checkpoint,
-        state: &mut InteriorState,
+        state: &mut SolverState,
         scales: &Scales,
     ) -> Result<(), Fault> {
         if checkpoint.places.covectors.iter().all(Vec::is_empty) {
             return Ok(());
         }
-        let mut x = unscaled(state.x(), scales);
+        let (value, links) = match state {
+            SolverState::Interior(inner) => {
+                let core = inner.core_mut();
+                (&mut core.x.value, &mut core.y)
+            }
+            SolverState::Sqp(x, equal, _) => (x, equal),
+        };
+        let mut x = unscaled(value, scales);
         let still = vec![false; checkpoint.places.states.len()];
         self.instance.put_states(&mut x, &checkpoint.places.states, &still, &vec![0; still.len()]);
-        let core = state.core_mut();
-        core.x.value = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
-        let mut links: Vec<f64> = core.y.iter().zip(&scales.equal).map(|(y, s)| y * s).collect();
-        self.instance.program.pull_links(&x, &checkpoint.places.covectors, &mut links)?;
-        core.y = links.iter().zip(&scales.equal).map(|(l, s)| l / s).collect();
+        *value = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
+        let mut plain: Vec<f64> = links.iter().zip(&scales.equal).map(|(y, s)| y * s).collect();
+        self.instance.program.pull_links(&x, &checkpoint.places.covectors, &mut plain)?;
+        *links = plain.iter().zip(&scales.equal).map(|(l, s)| l / s).collect();
         Ok(())
     }
 
@@ -405,36 +493,34 @@ impl Job<'_> {
         &mut self,
         x: &[f64],
         state: Option<InteriorState>,
-        options: &InteriorOptions,
         scales: &Scales,
         origin: &Origin<'_>,
         watch: &mut Watcher<'_>,
-    ) -> Result<Outcome, Fault> {
+    ) -> Result<JobEnd, Fault> {
+        let options = InteriorOptions {
+            tolerance: self.instance.tolerance,
+            max_iterations: self.instance.max_iterations,
+            hessian: self.instance.hessian,
+            mu: if self.warm { 1e-3 } else { 0.1 },
+            push: if self.warm { 1e-4 } else { 1e-2 },
+        };
         let start: Vec<f64> = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
-        let (stage, of, sign) = (self.stage, self.of, self.instance.sign);
-        let (iterations, found, before) = (self.iterations, self.found, &self.before);
+        let teller = self.teller(scales, origin);
         let mut scaled = Scaled::new(&mut self.instance.program, scales);
         let mut tell = |report: &Report<'_>| {
             let checkpoint = || {
                 let core = report.state.core();
                 let places = report.program.places(&core.x.value, &core.y)?;
-                Some(Checkpoint {
-                    stage,
-                    begin: origin.begin.clone(),
-                    begin_x: origin.begin_x.to_vec(),
-                    scales: origin.inherited.cloned(),
-                    state: report.state.clone(),
-                    places,
-                    iterations,
-                    found: found.to_vec(),
-                    before: before.clone(),
-                })
+                Some(
+                    teller
+                        .checkpoint(SolverState::Interior(Box::new(report.state.clone())), places),
+                )
             };
             watch(&Live {
-                stage,
-                of,
+                stage: teller.stage,
+                of: teller.of,
                 iteration: report.iteration,
-                objective: sign * report.objective / scales.objective,
+                objective: teller.unit * report.objective,
                 infeasibility: report.infeasibility,
                 kkt: report.kkt,
                 step: report.step,
@@ -444,12 +530,106 @@ impl Job<'_> {
                 checkpoint: &checkpoint,
             })
         };
-        solve(&mut scaled, &start, state, options, &mut tell)
+        let outcome = solve(&mut scaled, &start, state, &options, &mut tell)?;
+        Ok(JobEnd {
+            active: outcome.state.active(&scaled),
+            status: outcome.status,
+            objective: outcome.objective,
+            kkt: outcome.kkt,
+            violated: outcome.violated,
+            iterations: outcome.state.iterations,
+            x: outcome.state.x().to_vec(),
+            state: SolverState::Interior(Box::new(outcome.state)),
+        })
+    }
+
+    fn sqp(
+        &mut self,
+        x: &[f64],
+        known: Option<(Vec<f64>, Vec<f64>)>,
+        scales: &Scales,
+        origin: &Origin<'_>,
+        options: &SqpOptions,
+        watch: &mut Watcher<'_>,
+    ) -> Result<JobEnd, Fault> {
+        let start: Vec<f64> = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
+        let teller = self.teller(scales, origin);
+        let mut scaled = Scaled::new(&mut self.instance.program, scales);
+        let mut tell = |report: &SqpReport<'_>| {
+            let checkpoint = || {
+                let places = report.program.places(report.x, report.multipliers.0)?;
+                let (equal, unequal) = report.multipliers;
+                Some(teller.checkpoint(
+                    SolverState::Sqp(report.x.to_vec(), equal.to_vec(), unequal.to_vec()),
+                    places,
+                ))
+            };
+            watch(&Live {
+                stage: teller.stage,
+                of: teller.of,
+                iteration: report.iteration,
+                objective: teller.unit * report.objective,
+                infeasibility: report.infeasibility,
+                kkt: report.kkt,
+                step: report.step,
+                mu: 0.0,
+                active: report.active,
+                restoring: false,
+                checkpoint: &checkpoint,
+            })
+        };
+        let known = known.as_ref().map(|(equal, unequal)| (&equal[..], &unequal[..]));
+        let outcome = sqp::solve(&mut scaled, &start, known, options, &mut tell)?;
+        Ok(JobEnd {
+            violated: violations(&scaled, &outcome.x, options.tolerance)?,
+            status: outcome.status,
+            objective: outcome.objective,
+            kkt: outcome.kkt,
+            active: outcome.active,
+            iterations: outcome.iterations,
+            state: SolverState::Sqp(outcome.x.clone(), outcome.equal, outcome.unequal),
+            x: outcome.x,
+        })
+    }
+
+    /// What every iteration's report and checkpoint share.
+    fn teller<'t>(&self, scales: &Scales, origin: &Origin<'t>) -> Teller<'t>
+    where
+        Self: 't,
+    {
+        Teller {
+            stage: self.stage,
+            of: self.of,
+            unit: self.instance.sign / scales.objective,
+            iterations: self.iterations,
+            found: self.found.to_vec(),
+            before: self.before.clone(),
+            begin: origin.begin,
+            begin_x: origin.begin_x,
+            inherited: origin.inherited,
+        }
+    }
+
+    /// A start whose motion has no value.
+    fn faulty(&self, fault: &Fault, label: &str) -> Result<Found, Fault> {
+        Ok(Found {
+            start: self.stage.start,
+            kind: label.to_owned(),
+            status: Status::Faulty,
+            objective: 0.0,
+            kkt: f64::MAX,
+            infeasibility: f64::MAX,
+            iterations: self.iterations,
+            solution: self.instance.solution(&self.instance.x)?,
+            violated: Vec::new(),
+            message: fault.to_string(),
+            certificate: None,
+            active: 0,
+        })
     }
 
     /// The end of a start, told in the problem's own words and units.
-    fn found(&mut self, end: JobEnd, x: &[f64], label: &str) -> Result<Found, Fault> {
-        let JobEnd { outcome, scales } = end;
+    fn found(&self, end: JobEnd, scales: &Scales, x: &[f64], label: &str) -> Result<Found, Fault> {
         let program = &self.instance.program;
         let unit = |row: RowAt| {
             let shape = program.shape();
@@ -461,37 +641,65 @@ impl Job<'_> {
             }
         };
         let mut violated: Vec<(RowAt, f64)> =
-            outcome.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
+            end.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
         let infeasibility = violated.iter().fold(0.0_f64, |m, (_, v)| m.max(v.abs()));
-        // Conditions of the user say more than continuity.
-        violated.sort_by_key(|(row, _)| matches!(row, RowAt::Link(..)));
+        // Conditions of the user say more than continuity and copies of start values.
+        violated.sort_by_key(|&(row, _)| {
+            matches!(row, RowAt::Link(..)) || program.describe(row).starts_with("`start.")
+        });
         let named: Vec<(String, f64)> =
             violated.iter().take(8).map(|&(row, v)| (program.describe(row), v)).collect();
         let solution = self.instance.solution(x)?;
-        let message = words(&outcome, &named);
-        let certificate = if outcome.status == Status::Optimal {
+        let message = words(&end.status, &named);
+        let certificate = if end.status == Status::Optimal {
             self.instance.certify(x, &solution, CERTIFY).ok()
         } else {
             None
         };
-        let active = {
-            let scaled = Scaled::new(&mut self.instance.program, &scales);
-            outcome.state.active(&scaled)
-        };
         Ok(Found {
             start: self.stage.start,
             kind: label.to_owned(),
-            status: outcome.status,
-            objective: self.instance.sign * outcome.objective / scales.objective,
-            kkt: outcome.kkt,
+            status: end.status,
+            objective: self.instance.sign * end.objective / scales.objective,
+            kkt: end.kkt,
             infeasibility,
             iterations: self.iterations,
             solution,
             violated: named,
             message,
             certificate,
-            active,
+            active: end.active,
         })
+    }
+}
+
+/// What every iteration's report and checkpoint share.
+struct Teller<'a> {
+    stage: Stage,
+    of: (usize, usize),
+    /// Objective of the problem over that of the scaled program.
+    unit: f64,
+    iterations: usize,
+    found: Vec<Found>,
+    before: Option<Solution>,
+    begin: &'a Solution,
+    begin_x: &'a [f64],
+    inherited: Option<&'a Scales>,
+}
+
+impl Teller<'_> {
+    fn checkpoint(&self, state: SolverState, places: Places) -> Checkpoint {
+        Checkpoint {
+            stage: self.stage,
+            begin: self.begin.clone(),
+            begin_x: self.begin_x.to_vec(),
+            scales: self.inherited.cloned(),
+            state,
+            places,
+            iterations: self.iterations,
+            found: self.found.clone(),
+            before: self.before.clone(),
+        }
     }
 }
 
@@ -507,9 +715,9 @@ fn unscaled(x: &[f64], scales: &Scales) -> Vec<f64> {
 }
 
 /// A failure in words.
-fn words(outcome: &Outcome, violated: &[(String, f64)]) -> String {
+fn words(status: &Status, violated: &[(String, f64)]) -> String {
     let worst = violated.first().map(|(name, v)| format!("{name} is missed by {:.3e}", v.abs()));
-    match outcome.status {
+    match status {
         Status::Optimal => String::new(),
         Status::Infeasible => match worst {
             Some(worst) => format!("the conditions contradict each other near this start: {worst}"),
@@ -518,7 +726,7 @@ fn words(outcome: &Outcome, violated: &[(String, f64)]) -> String {
         Status::IterationLimit => format!("not converged in the iterations allowed{}", tail(worst)),
         Status::Stalled => format!("not converged: no step makes it better{}", tail(worst)),
         Status::Stopped => "stopped".into(),
-        Status::Faulty => outcome.fault.as_ref().map_or_else(String::new, ToString::to_string),
+        Status::Faulty => "the motion has no value".into(),
     }
 }
 

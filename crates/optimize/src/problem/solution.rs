@@ -144,6 +144,51 @@ impl Instance {
         self.x = x;
     }
 
+    /// The motion at about every so many seconds: times since the start and full states, by integration from every node.
+    pub fn samples(&self, solution: &Solution, every: f64) -> Result<Vec<(f64, Vec<f64>)>, String> {
+        let mut out = Vec::new();
+        let mut begun = 0.0;
+        for (phase, found) in self.program.phases.iter().zip(&solution.phases) {
+            for k in 0..found.controls.len() {
+                let (t0, t1) = (found.times[k], found.times[k + 1]);
+                let mut run = Rerun {
+                    motion: &*phase.motion,
+                    controls: &found.controls[k],
+                    parameters: &solution.free,
+                    t0,
+                    length: t1 - t0,
+                };
+                let mut y = found.states[k].clone();
+                out.push((begun + t0, y.clone()));
+                y.push(0.0);
+                let mut integrator = Integrator::new(Options::with_tolerance(1e-9), t0, &y)
+                    .map_err(|e| e.to_string())?;
+                let pieces = ((t1 - t0) / every.max(1e-9)).ceil().clamp(1.0, 1e6);
+                let mut i = 1.0;
+                while i < pieces {
+                    let t = t0 + (t1 - t0) * i / pieces;
+                    integrator.run(&mut run, t).map_err(|e| e.to_string())?;
+                    out.push((begun + t, integrator.y()[..y.len() - 1].to_vec()));
+                    i += 1.0;
+                }
+            }
+            let n = found.controls.len();
+            begun += found.times[n];
+            if let Some(last) = found.states.last() {
+                out.push((begun, last.clone()));
+            }
+        }
+        // Where phases meet there are two states of one time: the second one stays.
+        let mut kept: Vec<(f64, Vec<f64>)> = Vec::with_capacity(out.len());
+        for sample in out {
+            if kept.last().is_some_and(|last| sample.0 <= last.0) {
+                kept.pop();
+            }
+            kept.push(sample);
+        }
+        Ok(kept)
+    }
+
     /// Runs a motion again, interval by interval, with the adaptive integrators at a tolerance.
     pub fn certify(
         &self,

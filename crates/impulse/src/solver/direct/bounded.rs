@@ -348,6 +348,8 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
     let Scratch { bodies, rows, .. } = scratch;
     let mut worst = 0.0;
     let mut e = [0.0; small::MAX];
+    // Impulses of friction are no better than rounding lets them be.
+    let slip = (SLIP_PART * tolerance).max(64.0 * bodies.velocity_floor());
     let first = rows.first_apart();
     if let (Some(hinges), 1..) = (&rows.hinges, first) {
         rows.out[..first].fill(false);
@@ -375,11 +377,11 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
             let missing = match rows.slips(i, &e[..n], true) {
                 Some(p) => {
                     rows.out[i] = true;
-                    rows.off_by(i, p, true) / SLIP_PART
+                    rows.off_by(i, p, true) / slip
                 }
-                None => norm(&e[..n]),
+                None => norm(&e[..n]) / tolerance,
             };
-            worst = larger(worst, missing / tolerance);
+            worst = larger(worst, missing);
             continue;
         }
         rows.out[i] = bound != Bound::None && rows.at_bound(row, e[0], rows.velocity_impulse[row]);

@@ -85,8 +85,8 @@ pub(super) trait Elimination {
     fn enter(&self, node: usize, b: &mut [F; 6]);
     /// One body's way up for four columns b at once: w and q of the step, and b of the one it hangs on.
     fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]);
-    /// Adds the part of b₁·H⁻¹ b₂ of one node, for the first `n` rows of `own` and all of `other`.
-    fn respond(&self, own: &Step, other: &Step, n: usize, sums: &mut [F; LANES]);
+    /// Adds the part of b₁·H⁻¹ b₂ of one node, for each row of `own` with all of `other`.
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]);
     /// The part of b·v of one node after a way up.
     fn rate(&self, step: &Step) -> F;
     /// Adds what impulses p of the rows do on the way up.
@@ -294,10 +294,10 @@ impl Elimination for Factor {
     }
 
     #[inline(always)]
-    fn respond(&self, own: &Step, other: &Step, n: usize, sums: &mut [F; LANES]) {
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]) {
         for k in 0..6 {
             let (w, q) = (own.w[k].to_array(), own.q[k].to_array());
-            for lane in 0..n {
+            for lane in 0..LANES {
                 sums[lane] += other.w[k] * F::splat(w[lane]) - other.q[k] * F::splat(q[lane]);
             }
         }

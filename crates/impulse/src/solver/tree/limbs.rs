@@ -37,6 +37,7 @@ const WEAK: f64 = 1e-11;
 #[derive(Clone, Debug)]
 struct Limb {
     bodies: [usize; LANES],
+    there: [bool; LANES],
     parent: [usize; LANES],
     mass: F,
     inertia: V,
@@ -141,11 +142,13 @@ impl Limbs {
             let number = |value: &dyn Fn(usize) -> f64| F::new(std::array::from_fn(value));
             let hangs = |k: usize| !nodes[k].rows.is_empty();
             let mass = |k: usize| if own[k] == NOWHERE { 1.0 } else { bodies.mass[own[k]] };
-            let moment =
-                |k: usize, a: usize| if own[k] == NOWHERE { 1.0 } else { bodies.inertia[own[k]][a] };
+            let moment = |k: usize, a: usize| {
+                if own[k] == NOWHERE { 1.0 } else { bodies.inertia[own[k]][a] }
+            };
             limbs.push(Limb {
                 // A body that is there stands in for one that is not.
                 bodies: own.map(|body| if body == NOWHERE { 0 } else { body }),
+                there: own.map(|body| body != NOWHERE),
                 parent: std::array::from_fn(|k| nodes[k].parent),
                 mass: number(&mass),
                 inertia: V {
@@ -209,18 +212,32 @@ impl Limbs {
             let more = &self.masses[g];
             let add = |k: usize, value: F| value + F::new(more[k]);
             limb.m = [
-                add(0, mass), add(1, F::ZERO), add(2, mass),
-                add(3, F::ZERO), add(4, F::ZERO), add(5, mass),
+                add(0, mass),
+                add(1, F::ZERO),
+                add(2, mass),
+                add(3, F::ZERO),
+                add(4, F::ZERO),
+                add(5, mass),
             ];
             limb.h = [
-                add(6, F::ZERO), add(7, -mr.z), add(8, mr.y),
-                add(9, mr.z), add(10, F::ZERO), add(11, -mr.x),
-                add(12, -mr.y), add(13, mr.x), add(14, F::ZERO),
+                add(6, F::ZERO),
+                add(7, -mr.z),
+                add(8, mr.y),
+                add(9, mr.z),
+                add(10, F::ZERO),
+                add(11, -mr.x),
+                add(12, -mr.y),
+                add(13, mr.x),
+                add(14, F::ZERO),
             ];
             let (xx, yy, zz) = (mr.x * r.x, mr.y * r.y, mr.z * r.z);
             limb.i = [
-                add(15, x.x + yy + zz), add(16, x.y - mr.x * r.y), add(17, y.y + xx + zz),
-                add(18, x.z - mr.x * r.z), add(19, y.z - mr.y * r.z), add(20, z.z + xx + yy),
+                add(15, x.x + yy + zz),
+                add(16, x.y - mr.x * r.y),
+                add(17, y.y + xx + zz),
+                add(18, x.z - mr.x * r.z),
+                add(19, y.z - mr.y * r.z),
+                add(20, z.z + xx + yy),
             ];
             if limb.roots {
                 let (m, h, i) = (&limb.m, &limb.h, &limb.i);
@@ -343,6 +360,24 @@ impl Limbs {
     }
 }
 
+impl Limbs {
+    /// Adds the velocities found to those of the bodies: ṡ = ṗ − ω × r.
+    pub(super) fn give(&self, bodies: &mut Bodies) {
+        for (limb, v) in self.limbs.iter().zip(&self.v) {
+            let (point, omega) = halves(&load(v));
+            let (slides, turns) = ((point - omega.cross(limb.lever)).each(), omega.each());
+            for lane in 0..LANES {
+                if limb.there[lane] {
+                    let twist = &mut bodies.twists[limb.bodies[lane]];
+                    twist.s_dot += slides[lane];
+                    twist.omega += turns[lane];
+                    bodies.touch(limb.bodies[lane]);
+                }
+            }
+        }
+    }
+}
+
 impl Limb {
     /// Â − U Uᵀ/D at the parent's point.
     #[inline(always)]
@@ -351,13 +386,21 @@ impl Limb {
         let s: [F; 6] = std::array::from_fn(|k| u[k] * self.d_inv);
         let lower = |i: usize, j: usize| u[i] * s[j];
         let m: [F; 6] = [
-            self.m[0] - lower(0, 0), self.m[1] - lower(1, 0), self.m[2] - lower(1, 1),
-            self.m[3] - lower(2, 0), self.m[4] - lower(2, 1), self.m[5] - lower(2, 2),
+            self.m[0] - lower(0, 0),
+            self.m[1] - lower(1, 0),
+            self.m[2] - lower(1, 1),
+            self.m[3] - lower(2, 0),
+            self.m[4] - lower(2, 1),
+            self.m[5] - lower(2, 2),
         ];
         let h: [F; 9] = std::array::from_fn(|k| self.h[k] - lower(k / 3, 3 + k % 3));
         let i: [F; 6] = [
-            self.i[0] - lower(3, 3), self.i[1] - lower(4, 3), self.i[2] - lower(4, 4),
-            self.i[3] - lower(5, 3), self.i[4] - lower(5, 4), self.i[5] - lower(5, 5),
+            self.i[0] - lower(3, 3),
+            self.i[1] - lower(4, 3),
+            self.i[2] - lower(4, 4),
+            self.i[3] - lower(5, 3),
+            self.i[4] - lower(5, 4),
+            self.i[5] - lower(5, 5),
         ];
         // H' = H − M ρ×, I' = I + ρ× H' − Hᵀ ρ×, ρ the way from the parent's point. A ρ× has the rows a × ρ of A's rows a.
         let rho = self.way;
@@ -440,18 +483,18 @@ impl Elimination for Limbs {
     }
 
     #[inline(always)]
-    fn respond(&self, own: &Step, other: &Step, n: usize, sums: &mut [F; LANES]) {
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]) {
         if self.is_root(own.node) {
             for k in 0..6 {
                 let w = own.w[k].to_array();
-                for lane in 0..n {
+                for lane in 0..LANES {
                     sums[lane] += other.w[k] * F::splat(w[lane]);
                 }
             }
             return;
         }
         let u = own.q[0].to_array();
-        for lane in 0..n {
+        for lane in 0..LANES {
             sums[lane] += other.q[1] * F::splat(u[lane]);
         }
     }

@@ -7,6 +7,7 @@ mod factor;
 mod limbs;
 mod pattern;
 mod touches;
+mod triangle;
 
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
@@ -164,18 +165,20 @@ impl Tree {
             let own = &mut self.soft[self.first_soft[node]..self.first_soft[node + 1]];
             for (soft, &k) in own.iter_mut().zip(axes) {
                 let driven = &drives.axes[k];
+                soft.weight = 0.5 * h * driven.damping;
+                if self.limbs.is_some() {
+                    continue; // the axis is the hinge's
+                }
                 let side = usize::from(driven.bodies[1] == self.pattern.nodes[node].body);
                 soft.own.copy_from_slice(&driven.row[6 * side..][..6]);
                 soft.other.copy_from_slice(&driven.row[6 * (1 - side)..][..6]);
-                soft.weight = 0.5 * h * driven.damping;
             }
         }
         let Tree { pattern, factor, limbs, soft, first_soft, .. } = self;
         let own = |i: usize| &soft[first_soft[i]..first_soft[i + 1]];
         let good = match (limbs, &rows.hinges) {
-            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |i| {
-                own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))
-            }),
+            (Some(limbs), Some(hinges)) => limbs
+                .make(hinges, bodies, |i| own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))),
             _ => factor.make(pattern, rows, bodies, own),
         };
         self.made = good.then_some(Made::Soft);
@@ -260,6 +263,9 @@ impl Tree {
 
     /// Gives the bodies the impulses of the dampers that a solve has found.
     fn give_dampers(&self, bodies: &mut Bodies) {
+        if self.limbs.is_some() {
+            return; // they have them
+        }
         for (i, node) in self.pattern.nodes.iter().enumerate() {
             let soft = &self.soft[self.first_soft[i]..self.first_soft[i + 1]];
             for (a, soft) in (node.rows.len()..).zip(soft) {
@@ -291,7 +297,10 @@ impl Tree {
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
     /// False, and nothing done, where the contacts do not settle.
     fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: f64) -> bool {
-        let Tree { pattern, factor, limbs, touches, axes, e, pulls, .. } = self;
+        if self.limbs.is_some() {
+            return self.solve_limbs(rows, bodies, velocity, near);
+        }
+        let Tree { pattern, factor, touches, axes, e, pulls, .. } = self;
         for (i, node) in pattern.nodes.iter().enumerate() {
             let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
             for (a, row) in node.rows.iter().enumerate() {
@@ -304,25 +313,16 @@ impl Tree {
                 p[a][lane] = 0.0;
             }
         }
-        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if let Some(limbs) = limbs {
-            limbs.climb(&factor.p);
-            if !touches.settle(limbs, rows, e, now, near) {
-                return false;
-            }
-            touches.push(limbs);
-            limbs.descend(&mut factor.p);
-        } else {
-            for b in &mut factor.b {
-                *b = [[0.0; LANES]; 6];
-            }
-            factor.climb(pattern);
-            if !touches.settle(factor, rows, e, now, near) {
-                return false;
-            }
-            touches.push(factor);
-            factor.descend(pattern);
+        for b in &mut factor.b {
+            *b = [[0.0; LANES]; 6];
         }
+        factor.climb(pattern);
+        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
+        if !touches.settle(factor, rows, e, now, near) {
+            return false;
+        }
+        touches.push(factor);
+        factor.descend(pattern);
         // What the rows give, so that every impulse has its opposite.
         let mut delta = std::mem::take(&mut rows.solution);
         delta.fill(0.0);
@@ -339,6 +339,47 @@ impl Tree {
         }
         rows.apply_to_all(&delta, bodies);
         rows.solution = delta;
+        true
+    }
+
+    /// The same where all joints are hinges; bodies get their velocities at once.
+    fn solve_limbs(
+        &mut self,
+        rows: &mut Rows,
+        bodies: &mut Bodies,
+        velocity: bool,
+        near: f64,
+    ) -> bool {
+        let Tree { pattern, factor, limbs: Some(limbs), touches, axes, e, pulls, .. } = self else {
+            return false;
+        };
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let Some(first) = node.rows.first() else { continue };
+            let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
+            for (p, e) in p.iter_mut().zip(&e[first.number..first.number + 5]) {
+                p[lane] = *e;
+            }
+            p[5][lane] = axes[i].first().map_or(0.0, |&k| pulls[k]);
+        }
+        limbs.climb(&factor.p);
+        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
+        if !touches.settle(limbs, rows, e, now, near) {
+            return false;
+        }
+        touches.push(limbs);
+        limbs.descend(&mut factor.p);
+        limbs.give(bodies);
+        let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let Some(first) = node.rows.first() else { continue };
+            let (p, lane) = (&factor.p[i / LANES], i % LANES);
+            for (now, p) in now[first.number..first.number + 5].iter_mut().zip(p) {
+                *now += p[lane];
+            }
+        }
+        for (row, p) in touches.found() {
+            now[row] = p;
+        }
         true
     }
 }
@@ -369,9 +410,7 @@ pub(crate) fn settle_positions(
 ) -> Option<u64> {
     let floor = scratch.bodies.position_floor();
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.take_touches(&scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
@@ -407,9 +446,7 @@ pub(crate) fn settle_positions(
 pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Option<u64> {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.take_touches(&scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(true, &scratch.bodies);
@@ -454,7 +491,9 @@ pub(crate) fn settle_kick(
         rows.begun.copy_from_slice(&rows.velocity_impulse);
         // What held at the start of the stage is near what holds at its end.
         let own = ..rows.model_size.rows;
-        rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        if tree.limbs.is_none() {
+            rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        }
         bodies.twists.copy_from_slice(&bodies.twists_before);
         let mut solves = 0;
         for round in 0..MOST_ROUNDS {
@@ -466,14 +505,25 @@ pub(crate) fn settle_kick(
                 }
             }
             if (round == 0 || tree.dampers_changed(&loads.drives, h))
-                && !(tree.make_soft(rows, bodies, &loads.drives, h)
-                    && tree.take_touches(rows))
+                && !(tree.make_soft(rows, bodies, &loads.drives, h) && tree.take_touches(rows))
             {
                 break;
             }
             // The laws were read at these velocities.
             previous_twists.copy_from_slice(&loads.twists);
-            if round == 0 {
+            if round == 0 && tree.limbs.is_some() {
+                // Joints are solved for at once and need no guess.
+                bodies.twists.copy_from_slice(&bodies.twists_before);
+                kick(bodies, loads, 0.5 * h);
+                for i in rows.model_size.blocks..rows.blocks.len() {
+                    if !rows.inactive[i] {
+                        let block = &rows.blocks[i];
+                        let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
+                        rows.apply(i, p, bodies);
+                    }
+                }
+                tree.take_rates_now(rows, bodies);
+            } else if round == 0 {
                 kick_with(rows, bodies, loads, h);
                 tree.take_rates_now(rows, bodies);
             } else {
@@ -532,4 +582,60 @@ fn kick_with(rows: &mut Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
     let impulse = std::mem::take(&mut rows.velocity_impulse);
     rows.apply_to_all(&impulse, bodies);
     rows.velocity_impulse = impulse;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+
+    /// The elimination of hinges by their angles and the general one by rows, on a machine that walks: the same velocities and impulses,
+    /// with its dampers and without, joints and feet together.
+    #[test]
+    fn hinges_agree_with_rows() {
+        let scene = gelenk_scenes::scene("hexapod").expect("the walking machine");
+        let options = gelenk_model::LoadOptions::default();
+        let model =
+            gelenk_model::load_text("hexapod", scene.text, &options).expect("a model").model;
+        let mut simulation = Simulation::new(&model, &model.run).expect("it starts");
+        for _ in 0..150 {
+            simulation.step().expect("it walks");
+        }
+        let mut scratch = simulation.scratch.clone();
+        scratch.bodies.read_state(&simulation.state);
+        scratch.rows.ready = false;
+        scratch.prepare_rows(&model, simulation.state.t, &simulation.state.coordinate);
+        let tree = scratch.tree.take().expect("its joints are a tree");
+        assert!(tree.limbs.is_some() && !scratch.rows.contacts.is_empty());
+        for h in [0.0, 0.005] {
+            let found = [true, false].map(|by_angles| {
+                let (mut tree, mut rows) = (tree.clone(), scratch.rows.clone());
+                let mut bodies = scratch.bodies.clone();
+                if !by_angles {
+                    (tree.limbs, rows.hinges) = (None, None);
+                }
+                tree.made = None;
+                let drives = &scratch.loads.drives;
+                assert!(tree.make_soft(&rows, &bodies, drives, h) && tree.take_touches(&rows));
+                tree.take_rates_now(&rows, &bodies);
+                for (i, e) in tree.e.iter_mut().enumerate() {
+                    *e += 0.01 * (i as f64).sin();
+                }
+                for (i, pull) in tree.pulls.iter_mut().enumerate() {
+                    *pull = 0.1 * (1.7 * i as f64).cos();
+                }
+                rows.velocity_impulse.fill(0.0);
+                assert!(tree.solve(&mut rows, &mut bodies, true, AT_ONCE));
+                tree.give_dampers(&mut bodies);
+                (bodies.twists, rows.velocity_impulse)
+            });
+            let (far, _) = largest_change(&found[0].0, &found[1].0);
+            let (moved, _) = largest_change(&found[0].0, &scratch.bodies.twists);
+            assert!(moved > 1e-3 && far < 1e-11 * moved.max(1.0), "h = {h}: {far} of {moved}");
+            let size = found[1].1.iter().fold(0.0, |m: f64, p| m.max(p.abs()));
+            for (a, b) in found[0].1.iter().zip(&found[1].1) {
+                assert!((a - b).abs() < 1e-10 * size, "h = {h}: {a} for {b}, the largest {size}");
+            }
+        }
+    }
 }

@@ -21,6 +21,8 @@ spec! {
         grid: Option<GridSpec>,
         /// Phases one after the other, each with its own time and intervals, in place of `grid`.
         phase: Vec<PhaseSpec>,
+        /// With a model: bounds of all its coordinates and velocities.
+        bounds: Option<BoundsSpec>,
         /// Conditions on the motion.
         condition: Vec<ConditionSpec>,
         /// Values at the end, as expressions of `start.NAME`: `x = "start.x + d"`.
@@ -111,6 +113,8 @@ spec! {
         fine: Option<Scalar>,
         /// Error of the integration over an interval, relative to 1 + |x|; 1e-9 if left out.
         accuracy: Option<Scalar>,
+        /// Least number of integration steps an interval, a power of 2; 1 if left out. More than the first guess needs where the best motion is much faster.
+        steps: Option<Scalar>,
         /// `line` (if left out: states as their guesses say) or `simulate`: states as they follow from the start with the guessed controls.
         start: Option<Text>,
     }
@@ -128,13 +132,29 @@ spec! {
         integral: Option<Scalar>,
     }
 
+    /// Bounds of all coordinates and velocities of a model, at all nodes.
+    pub struct BoundsSpec("bounds") {
+        /// Of coordinates, m.
+        position: Option<RangeSpec>,
+        /// Of velocities, m/s.
+        velocity: Option<RangeSpec>,
+    }
+
+    /// From where to where.
+    pub struct RangeSpec("range") {
+        /// Least value.
+        lower: Option<Scalar>,
+        /// Largest value.
+        upper: Option<Scalar>,
+    }
+
     /// A condition.
     pub struct ConditionSpec("condition") {
         /// Name, for messages.
         name: Text,
         /// An expression of quantities of the node, of `start.NAME` and of free numbers.
         value: Scalar,
-        /// Where: `start`, `end`, `nodes` (if left out: all), `inner` (all but the first and last), `path` (the finer grid too), or node numbers.
+        /// Where: `start`, `end`, `nodes` (if left out: all, without the first where the model's start is fixed), `inner` (all but the first and last), `path` (the finer grid too), or node numbers.
         at: OneOrMany<Scalar>,
         /// The phase it belongs to; all if left out.
         phase: Option<Text>,
