@@ -168,7 +168,7 @@ fn carriers(links: &[Link]) -> Vec<(usize, Pose)> {
 }
 
 /// Turns a robot into bodies, joints and the rest.
-pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Option<Flat> {
+pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Flat {
     let carriers = carriers(&robot.links);
     let n = robot.links.len();
     let mut masses = vec![Mass::NONE; n];
@@ -222,7 +222,7 @@ pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Option<Flat> {
     touching(context, &mut flat);
     loads(&mut flat);
     facts(context, &mut flat, &moving, whole);
-    Some(flat)
+    flat
 }
 
 /// Links that move without any mass borrow a share from what they carry, so that the whole stays as it is.
@@ -383,7 +383,6 @@ fn links_body(
         }));
     }
     let comment = (!welded.is_empty()).then(|| format!("with {}", welded.join(", ")));
-    #[expect(clippy::cast_precision_loss, reason = "a few joints")]
     let rest = 1.0 - part * between as f64;
     flat.bodies.push(Body {
         name: link.name.clone(),

@@ -431,10 +431,11 @@ impl Reader<'_> {
             let mut joint = Joint::new(&name, *freedom, element.span);
             joint.axis = *axis;
             self.properties(element, kind, &mut joint);
-            if suffix.is_empty() && matches!(freedom, Freedom::Hinge | Freedom::Slide) {
-                if let Some(mimic) = element.child("mimic") {
-                    mimics.push((mimic, joint.name.clone()));
-                }
+            if suffix.is_empty()
+                && matches!(freedom, Freedom::Hinge | Freedom::Slide)
+                && let Some(mimic) = element.child("mimic")
+            {
+                mimics.push((mimic, joint.name.clone()));
             }
             link.joints.push(joint);
         }

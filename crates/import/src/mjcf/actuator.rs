@@ -1,5 +1,7 @@
 //! Actuators: inputs that drive joints.
 
+use std::fmt::Write;
+
 use gelenk_model::math::Vec3;
 
 use super::Reader;
@@ -117,13 +119,12 @@ impl Reader<'_> {
             self.context.dropped("actuators on ball and free joints", &called, element.span);
             return;
         }
-        let Some((name, law)) = self.law(element, start, at) else { return };
+        let Some(law) = self.law(element, start, at) else { return };
         match (target, at) {
             ("joint", Some(at)) => self.drive(at, &law),
             ("tendon", _) => self.pull_tendon(element, &law),
             _ => self.push_site(element, &law),
         }
-        let _ = name;
     }
 
     /// The law of an actuator, with an input of its own.
@@ -132,7 +133,7 @@ impl Reader<'_> {
         element: &Element,
         start: Option<f64>,
         at: Option<[usize; 2]>,
-    ) -> Option<(String, Law)> {
+    ) -> Option<Law> {
         let called = element.called();
         let mut gear = self.context.numbers(element, "gear", 1..=6).unwrap_or(vec![1.0]);
         let given = gear.len();
@@ -217,9 +218,9 @@ impl Reader<'_> {
                 input = format!("min(max({input}, {}), {})", number(low), number(high));
             }
         }
-        self.robot.inputs.push((name.clone(), value));
+        self.robot.inputs.push((name, value));
         let force = force.filter(|f| f.iter().all(|x| x.is_finite()));
-        Some((name, Law { input, gain, bias, range: force, gear }))
+        Some(Law { input, gain, bias, range: force, gear })
     }
 
     /// On a joint: a drive where the law is a servo's, else a motor.
@@ -245,7 +246,7 @@ impl Reader<'_> {
             let mut drive =
                 format!("{{ {coordinate} = \"{target}\", velocity = 0, stiffness = {stiffness}");
             if b2 < 0.0 {
-                drive.push_str(&format!(", damping = {}", number(-b2 * gear * gear)));
+                let _ = write!(drive, ", damping = {}", number(-b2 * gear * gear));
             }
             joint.drives.push(format!("{drive}{most} }}"));
         } else if symmetric && b1 == 0.0 && b2 < 0.0 && b0 == 0.0 && gear != 0.0 {
@@ -307,13 +308,10 @@ impl Reader<'_> {
                         }
                     })
                     .collect();
-                lines.push_str(&format!("{key} = [{}]\n", parts.join(", ")));
+                let _ = writeln!(lines, "{key} = [{}]", parts.join(", "));
             }
         }
-        lines.push_str(&format!(
-            "anchor = {}\nframe = \"body\"\n",
-            vector(&pose.translation.vector)
-        ));
+        let _ = writeln!(lines, "anchor = {}\nframe = \"body\"", vector(&pose.translation.vector));
         self.robot.forces.push((site.link, lines));
     }
 

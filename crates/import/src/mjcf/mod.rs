@@ -360,11 +360,10 @@ impl Reader<'_> {
     fn rest(&mut self, root: &Element) {
         for child in &root.children {
             let text = match child.name.as_str() {
+                // The last three say nothing of a robot.
                 "compiler" | "option" | "default" | "asset" | "worldbody" | "contact"
-                | "equality" | "tendon" | "actuator" | "keyframe" => continue,
-                // Nothing of a robot.
-                "size" | "statistic" | "visual" => continue,
-                "sensor" if child.children.is_empty() => continue,
+                | "equality" | "tendon" | "actuator" | "keyframe" | "size" | "statistic"
+                | "visual" => continue,
                 "sensor" => "sensors: joints, bodies and markers are in every recording",
                 "custom" => "custom data",
                 "extension" => "plugins",
