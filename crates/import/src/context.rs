@@ -93,7 +93,7 @@ impl Context {
         match xml::parse(&self.sources, id, &self.options.limits) {
             Ok(root) => Some(root),
             Err(fault) => {
-                self.errors.push(fault);
+                self.errors.push(*fault);
                 None
             }
         }

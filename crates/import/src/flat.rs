@@ -214,7 +214,8 @@ pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Flat {
     for i in 0..n {
         let carrier = flat.carriers[i].0;
         if carrier != i && carrier != 0 {
-            flat.body_of[i] = flat.body_of[carrier].clone();
+            let carrying = flat.body_of[carrier].clone();
+            flat.body_of[i] = carrying;
         }
     }
     rotors(context, &mut flat, &mut names);
@@ -503,7 +504,7 @@ fn masks(context: &mut Context, flat: &mut Flat) {
     if kinds.len() == 1 && kinds.keys().all(|k| k.iter().all(|(t, a)| t & a != 0)) {
         return;
     }
-    let kinds: Vec<(Vec<(u64, u64)>, Vec<usize>)> = kinds.into_iter().collect();
+    let kinds: Vec<_> = kinds.into_iter().collect();
     let meets = |(t, a): &(u64, u64), (u, b): &(u64, u64)| t & b != 0 || u & a != 0;
     let mut used = vec![false; kinds.len()];
     let mut mixed = false;
@@ -511,7 +512,7 @@ fn masks(context: &mut Context, flat: &mut Flat) {
     for (x, (one, members)) in kinds.iter().enumerate() {
         for (y, (other, _)) in kinds.iter().enumerate().skip(x) {
             let met = one.iter().flat_map(|m| other.iter().map(move |o| meets(m, o)));
-            let (yes, no) = met.fold((false, false), |(y, n), met| (y | met, n | !met));
+            let (yes, no) = met.fold((false, false), |(y, n), met| (y || met, n || !met));
             mixed |= yes && no;
             if !yes && (x != y || members.len() > 1) {
                 pairs.push([x, y]);
@@ -639,9 +640,10 @@ pub(crate) fn felt_inertia(robot: &Robot, link: usize, which: usize) -> f64 {
             continue;
         }
         let mass = other.mass.placed(&motions[i].1.pose);
-        sum += match joint.freedom {
-            Freedom::Slide => mass.mass,
-            _ => {
+        sum += if joint.freedom == Freedom::Slide {
+            mass.mass
+        } else {
+            {
                 let tensor: Mat3 =
                     mass.inertia + crate::mass::steiner(mass.mass, &(mass.center - anchor));
                 axis.dot(&(tensor * axis))

@@ -47,15 +47,19 @@ impl Law {
     }
 }
 
+fn is_one(factor: f64) -> bool {
+    factor.to_bits() == 1.0_f64.to_bits()
+}
+
 fn product(factor: f64, of: &str) -> String {
-    if factor == 1.0 { of.to_owned() } else { format!("{}*{of}", number(factor)) }
+    if is_one(factor) { of.to_owned() } else { format!("{}*{of}", number(factor)) }
 }
 
 impl Reader<'_> {
     pub(super) fn actuators(&mut self, root: &Element) {
         let key_inputs = std::mem::take(&mut self.key_inputs);
-        let mut n = 0;
-        for child in root.all("actuator").flat_map(|section| &section.children) {
+        let children = root.all("actuator").flat_map(|section| &section.children);
+        for (n, child) in children.enumerate() {
             let child = self.defaults.resolve(child, None);
             if ACTUATORS.contains(&child.name.as_str()) {
                 self.actuator(&child, key_inputs.get(n).copied());
@@ -63,7 +67,6 @@ impl Reader<'_> {
                 let text = format!("<{}> of actuators", child.name);
                 self.context.dropped(text, &child.called(), child.span);
             }
-            n += 1;
         }
         // What all actuators of a joint may give together.
         for ([link, which], most) in std::mem::take(&mut self.strength) {
@@ -229,7 +232,7 @@ impl Reader<'_> {
         let joint = &mut self.robot.links[link].joints[which];
         let slide = joint.freedom == Freedom::Slide;
         let coordinate = joint.coordinate();
-        let symmetric = law.range.is_none_or(|[low, high]| low == -high);
+        let symmetric = law.range.is_none_or(|[low, high]| (low + high).abs() <= 0.0);
         let [b0, b1, b2] = law.bias;
         let most = law.range.map(|[_, high]| {
             let key = if slide { "max_force" } else { "max_torque" };
@@ -257,7 +260,7 @@ impl Reader<'_> {
             let length = format!("({}*joint.{}.{coordinate})", number(gear), joint.name);
             let rate = format!("({}*joint.{}.velocity)", number(gear), joint.name);
             let force = law.force(&length, &rate);
-            let force = if gear == 1.0 { force } else { format!("{}*({force})", number(gear)) };
+            let force = if is_one(gear) { force } else { format!("{}*({force})", number(gear)) };
             let key = if slide { "force" } else { "torque" };
             joint.motors.push(format!("{{ {key} = \"{force}\" }}"));
         }
@@ -283,7 +286,7 @@ impl Reader<'_> {
     /// A force and a torque in the frame of a site.
     fn push_site(&mut self, element: &Element, law: &Law) {
         let Some(site) = self.site_named(element, "site") else { return };
-        if law.bias != [0.0; 3] {
+        if law.bias.iter().any(|b| b.abs() > 0.0) {
             self.robot.inputs.pop();
             let text = "actuators on sites with feedback";
             self.context.dropped(text, &element.called(), element.span);
