@@ -300,3 +300,15 @@ fn bodies_that_hang_on_the_loop() {
         assert!(off < 1e-9, "{name}: off by {off:e} m");
     }
 }
+
+/// Loops that lose no rank on their way run as before: nothing is told, energy is kept.
+#[test]
+fn regular_loops_are_left_alone() {
+    for (name, t_end) in [("four-bar", 1.0), ("slider-crank", 1.0), ("bricard", 1.0)] {
+        let model = scene(name, &[]);
+        let found = run(&model, t_end, 1e-12).unwrap();
+        assert!(passages(&found).is_empty(), "{name}: {:?}", passages(&found));
+        let size = model.kinetic_energy(&model.start) + model.potential_energy(&model.start).abs();
+        assert!(found.energy < 1e-9 * (1.0 + size), "{name}: {:e} J", found.energy);
+    }
+}
