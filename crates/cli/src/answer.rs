@@ -51,6 +51,8 @@ pub(crate) struct Answer {
     pub(crate) asked: bool,
     /// The JSON is a document of its own, without the head of an answer.
     pub(crate) bare: bool,
+    /// It has been told already; nothing more is to be shown.
+    pub(crate) told: bool,
     /// What went wrong, if the answer is only part of what was wanted.
     pub(crate) failure: Option<Failure>,
 }
@@ -62,7 +64,15 @@ impl Answer {
             Value::Object(map) => map,
             other => Map::from_iter([("value".to_owned(), other)]),
         };
-        Answer { exit: Exit::Done, json, text, asked: false, bare: false, failure: None }
+        Answer {
+            exit: Exit::Done,
+            json,
+            text,
+            asked: false,
+            bare: false,
+            told: false,
+            failure: None,
+        }
     }
 
     /// The same, whose text is the thing asked for.
@@ -75,6 +85,11 @@ impl Answer {
     pub(crate) fn bare(mut self) -> Self {
         self.bare = true;
         self
+    }
+
+    /// An answer that was told while the command ran.
+    pub(crate) fn told() -> Self {
+        Answer { told: true, ..Answer::done(json!({}), String::new()) }
     }
 
     /// The same with another exit code.

@@ -25,8 +25,9 @@ Start here:
   gelenk run my.toml                  run it
   gelenk derive my.toml               its equations of motion
   gelenk compare my.toml              two engines against each other
+  gelenk view my.toml                 see it in the browser, drag bodies, change parameters
 
-A MODEL is a name from the gallery, the path of a .toml file, or - for standard input.
+A MODEL is a name from the gallery, the path of a .toml, .urdf or .xml (MJCF) file, or - for standard input.
 Lengths are in m, masses in kg, times in s, angles in rad.
 
 Exit codes: 0 done; 1 the answer is no; 2 bad usage, model or limit; 3 the computation failed, what was \
@@ -68,6 +69,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Simulate a model: summary, recording, film strip
     Run(Box<RunArgs>),
+    /// See a model move in the browser, live, or look at a recording
+    View(Box<ViewArgs>),
     /// Count degrees of freedom; find redundant conditions and faults
     Check(CheckArgs),
     /// Make start positions and velocities fit the joints
@@ -78,8 +81,14 @@ pub(crate) enum Command {
     Converge(Box<ConvergeArgs>),
     /// Derive the equations of motion: text, LaTeX, Markdown, JSON or code
     Derive(Box<DeriveArgs>),
+    /// Find the best motion: least time, least effort, longest way
+    Optimize(Box<OptimizeArgs>),
     /// Run the engines against each other: differences, orders, plot
     Compare(CompareArgs),
+    /// How the end of a motion answers to start, inputs and parameters; stability
+    Sensitivity(SensitivityArgs),
+    /// What an error costs: error against time for all engines and orders, plots
+    Workprecision(WorkPrecisionArgs),
     /// Show the drift of Lagrange multipliers beside the impulse method, on point masses
     Drift(Box<DriftArgs>),
     /// Turn rigid bodies into equivalent point masses
@@ -94,8 +103,10 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
     Verify(VerifyArgs),
-    /// Turn a recording into CSV, Parquet or a film strip
+    /// Turn a recording into tables, plots, pictures, glTF or MCAP for Foxglove
     Export(ExportArgs),
+    /// Turn a URDF or MJCF robot into a model file; tell what was kept, changed and dropped
+    Import(ImportArgs),
     /// Print the JSON Schema of model files, for editors
     Schema,
     /// Print completions for a shell
@@ -115,12 +126,16 @@ impl Command {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Command::Run(_) => "run",
+            Command::View(_) => "view",
             Command::Check(_) => "check",
             Command::Assemble(_) => "assemble",
             Command::Models(_) => "models",
             Command::Converge(_) => "converge",
             Command::Derive(_) => "derive",
+            Command::Optimize(_) => "optimize",
             Command::Compare(_) => "compare",
+            Command::Sensitivity(_) => "sensitivity",
+            Command::Workprecision(_) => "workprecision",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
             Command::Singularities(_) => "singularities",
@@ -129,6 +144,7 @@ impl Command {
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Export(_) => "export",
+            Command::Import(_) => "import",
             Command::Schema => "schema",
             Command::Completions { .. } => "completions",
         }
@@ -138,7 +154,7 @@ impl Command {
 /// Which model, and how it is read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// Name from the gallery, path of a .toml file, or - for standard input
+    /// Name from the gallery, path of a .toml, .urdf or .xml (MJCF) file, or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: String,
     /// Give a parameter of the model another value, in the parameter's unit; may be an expression [repeatable]
@@ -239,6 +255,9 @@ pub(crate) struct RunArgs {
     /// Film strip to draw: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) film: Option<PathBuf>,
+    /// Report to write: one page with motion, plots, events, gaps, settings, certificate; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
     /// Its look
     #[command(flatten)]
     pub(crate) strip: FilmArgs,
@@ -281,6 +300,110 @@ impl FilmArgs {
 pub(crate) enum Layout {
     Overlaid,
     SideBySide,
+}
+
+/// `gelenk view`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk view four-bar                        live: drag bodies, move sliders, switch engines
+  gelenk view my.toml --engine dae
+  gelenk view run.mcap                        a recording
+  gelenk view impulse.mcap dae.mcap           two recordings, the second as a ghost
+  gelenk view four-bar --no-open --port 8080
+
+The address that is printed has a token; without it nobody can see or change anything. The server listens on this machine only, \
+unless --listen says otherwise. Ctrl-C ends it.")]
+pub(crate) struct ViewArgs {
+    /// Which model; or a recording, FILE.mcap
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Recordings to lie over the motion as ghosts
+    #[arg(value_name = "GHOST.mcap", value_hint = ValueHint::FilePath)]
+    pub(crate) ghosts: Vec<PathBuf>,
+    /// Settings
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Port [default: any that is free]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        hide_default_value = true,
+        help_heading = "Server"
+    )]
+    pub(crate) port: u16,
+    /// Address to listen on; others than 127.0.0.1 let other machines in who know the token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = "Server")]
+    pub(crate) listen: std::net::IpAddr,
+    /// Do not open a browser
+    #[arg(long, help_heading = "Server")]
+    pub(crate) no_open: bool,
+}
+
+/// `gelenk optimize`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk optimize cart-pole
+  gelenk optimize                                  list the problems that come with the program
+  gelenk optimize goddard --print > my.toml        start a problem of your own
+  gelenk optimize my.toml --starts 20              different starts; distinct optima listed, the best kept
+  gelenk optimize my.toml --resume                 go on after Ctrl-C or a crash
+  gelenk optimize bryson-denham --set l=1/6 --json
+
+Each iteration is saved: whatever ends the process, --resume loses one iteration at most. Ctrl-C stops with the best point \
+reached; a second Ctrl-C quits at once. The motion found is run again, interval by interval, by the adaptive integrators; both objectives \
+are told. Ends with 1 if the conditions contradict each other, with 3 if nothing converged.")]
+pub(crate) struct OptimizeArgs {
+    /// A named problem, path of a .toml file, or - for standard input; nothing lists the names
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) problem: Option<String>,
+    /// Print the problem's file
+    #[arg(long, requires = "problem")]
+    pub(crate) print: bool,
+    /// Give a parameter of the problem or of its model another value; may be an expression [repeatable]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Number of starts: the file's guess, zero controls, then random controls
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) starts: u32,
+    /// Seed of random starts
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) seed: u64,
+    /// Another number of intervals
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) intervals: Option<u32>,
+    /// KKT error at which a point is optimal, in scaled numbers [default: the file's, or 1e-8]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) tolerance: Option<f64>,
+    /// Most iterations of one solve [default: the file's, or 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_iterations: Option<u32>,
+    /// Begin with the motion of an earlier answer, on whatever grid (what --output wrote)
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Option<PathBuf>,
+    /// Go on from the last checkpoint
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Where checkpoints go [default: PROBLEMNAME.checkpoint in this folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Write no checkpoints
+    #[arg(long, conflicts_with_all = ["resume", "checkpoint"])]
+    pub(crate) no_checkpoint: bool,
+    /// Tell every iteration on standard error even where it is no terminal
+    #[arg(long)]
+    pub(crate) log: bool,
+    /// Write the motion found, for --from
+    #[arg(long, short, value_name = "FILE.json", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Recording of the motion, where the problem has a model [default: PROBLEMNAME.mcap in this folder; with --json none]
+    #[arg(long, value_name = "FILE.mcap", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) record: Option<PathBuf>,
+    /// Write no recording
+    #[arg(long, conflicts_with = "record", help_heading = "Output")]
+    pub(crate) no_record: bool,
 }
 
 /// `gelenk check`
@@ -356,6 +479,9 @@ pub(crate) struct ConvergeArgs {
     /// Log-log plot of error against step and against cost
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with errors, orders, plot, motion; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk derive`
@@ -400,6 +526,9 @@ pub(crate) struct DeriveArgs {
     /// Only these: metric, christoffel, forces, constraints, motion, energy, integrals, equilibria, linear [default: all]
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     pub(crate) what: Vec<String>,
+    /// Report to write: one page with the equations typeset, and the motion they give; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// How equations are written.
@@ -421,7 +550,6 @@ Examples:
   gelenk compare double-pendulum
   gelenk compare my.toml --duration 2 --plot differences.svg
   gelenk compare four-bar --at 0.25,0.5,1 --no-orders --json
-  gelenk compare slider-crank --precision cost.svg      what an error costs, method by method
 
 The impulse engine steps with impulses, the dae engine integrates natural coordinates, the lagrange engine knows energies alone and shares no equation \
 with them. The impulse engine runs with order 8 and \
@@ -457,9 +585,72 @@ pub(crate) struct CompareArgs {
     /// Plot of the differences over time
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
-    /// Plot of error against time of the processor, for impulse orders 2 to 8 and the dae engine
-    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
-    pub(crate) precision: Option<PathBuf>,
+    /// Report to write: one page with the motions over each other, differences, orders, plot; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
+}
+
+/// `gelenk workprecision`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk workprecision                        pendulum, double-pendulum, slider-crank, eight-loop
+  gelenk workprecision my.toml --duration 2
+  gelenk workprecision four-bar --plot plots  writes plots/four-bar.svg
+
+Each model is run by impulses of orders 2, 4, 6 and 8 with halved steps, by the dae engine and by derived equations (lagrange) \
+with tighter tolerances. Of each run the time of the processor and the largest error of a position at the end are kept; the reference \
+is the dae engine at 1e-13. Choose the method that reaches your error in the least time.")]
+pub(crate) struct WorkPrecisionArgs {
+    /// Names from the gallery or paths of .toml files
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath, default_values = ["pendulum", "double-pendulum", "slider-crank", "eight-loop"])]
+    pub(crate) models: Vec<String>,
+    /// Give a parameter of the models another value, in the parameter's unit; may be an expression [repeatable]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, help_heading = "Model")]
+    pub(crate) set: Vec<(String, String)>,
+    /// Simulated time, s
+    #[arg(long, value_name = "S", default_value = "1", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) duration: f64,
+    /// Folder to draw plots into, one for each model: error against time, both logarithmic
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// `gelenk sensitivity`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk sensitivity double-pendulum --at 1            the end by the start
+  gelenk sensitivity pendulum --at 2 --by l,m          by parameters
+  gelenk sensitivity three-link-arm --at 0.5 --by start,inputs --check
+  gelenk sensitivity pendulum --periodic               period, multipliers, stability
+
+An entry says by how much a number of the state at the end (row) changes for a unit of what it is differentiated by (column). Of joint coordinates, \
+places and turns as many are shown as the model has degrees of freedom, independent of each other, and their rates; all others follow from them. \
+The equations are differentiated exactly and integrated in the steps of the motion; at impacts and other events the derivative jumps as it must. --check finds \
+all once more by internal numerical differentiation (neighbours in the same steps) and tells the largest difference.
+
+--periodic looks for the time after which the motion comes back (near --at, if given) and prints the eigenvalues of the monodromy matrix, the multipliers: \
+outside the unit circle disturbances grow. Ends with 1 if the two kinds differ by more than 1e-6, or the motion does not come back.")]
+pub(crate) struct SensitivityArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Time of the end, s [default: the model's duration, at most 1]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) at: Option<f64>,
+    /// By what: start, inputs, parameters (all of them), or names of parameters
+    #[arg(long, value_name = "WHAT,...", value_delimiter = ',', default_value = "start")]
+    pub(crate) by: Vec<String>,
+    /// Find all by internal numerical differentiation too and compare
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// The motion comes back: find its period, multipliers and stability
+    #[arg(long)]
+    pub(crate) periodic: bool,
+    /// Relative and absolute tolerance of the local error
+    #[arg(long, value_name = "X", default_value = "1e-12", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) rtol: f64,
 }
 
 /// `gelenk drift`
@@ -519,6 +710,9 @@ pub(crate) struct TablesArgs {
     /// Log-log plot of ours and the paper's
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// Report to write: one page with all tables, bars and the plot; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk points`
@@ -637,7 +831,14 @@ pub(crate) struct VerifyArgs {
 Examples:
   gelenk export four-bar.mcap --csv four-bar.csv
   gelenk export four-bar.mcap --parquet four-bar.parquet --film four-bar.svg
-  gelenk export four-bar.mcap --csv - | head")]
+  gelenk export four-bar.mcap --csv - | head
+  gelenk export four-bar.mcap --plot angles.svg --of joint.crank.coordinate,energy.kinetic
+  gelenk export four-bar.mcap --gltf four-bar.glb        opens in Blender, browsers and game engines
+  gelenk export four-bar.mcap --foxglove scene.mcap      opens in Foxglove and Rerun, with its shapes
+  gelenk export four-bar.mcap --png four-bar.png --instants 8
+  gelenk export four-bar.mcap --png end.png --at 2.5 --size 1920x1080
+
+Quantities of --of are columns of the table, or their beginnings: joint.crank, body.rod.position, energy.")]
 #[command(group = ArgGroup::new("formats").required(true).multiple(true))]
 pub(crate) struct ExportArgs {
     /// Recording
@@ -652,10 +853,82 @@ pub(crate) struct ExportArgs {
     /// Film strip: instants of the run in one picture
     #[arg(long, value_name = "FILE.svg", group = "formats", value_hint = ValueHint::FilePath)]
     pub(crate) film: Option<PathBuf>,
+    /// Plot of quantities over time; needs --of
+    #[arg(long, value_name = "FILE.svg", group = "formats", requires = "of", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Quantities to plot, by the names of the table's columns or their beginnings
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "plot")]
+    pub(crate) of: Vec<String>,
+    /// Animated scene as glTF: .glb, or .gltf for JSON
+    #[arg(long, value_name = "FILE.glb", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) gltf: Option<PathBuf>,
+    /// MCAP with Foxglove's schemas: frames, shapes, joints, energy
+    #[arg(long, value_name = "FILE.mcap", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) foxglove: Option<PathBuf>,
+    /// Shaded picture of the motion, earlier instants paler
+    #[arg(long, value_name = "FILE.png", group = "formats", value_hint = ValueHint::FilePath)]
+    pub(crate) png: Option<PathBuf>,
+    /// Instants in the picture
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=100), requires = "png", help_heading = "Picture")]
+    pub(crate) instants: u16,
+    /// Only the instant nearest to this time, s
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, requires = "png", help_heading = "Picture")]
+    pub(crate) at: Option<f64>,
+    /// Size of the picture in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = crate::parse::pixels, requires = "png", help_heading = "Picture")]
+    pub(crate) size: (u32, u32),
     /// The film strip's look
     #[command(flatten)]
     pub(crate) strip: FilmArgs,
     /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
     pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// `gelenk import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk import robot.urdf > robot.toml
+  gelenk import robot.urdf --base free --output robot.toml
+  gelenk import scene.xml --keyframe home --output scene.toml --copy-meshes
+  gelenk run scene.xml                            every command takes such a file as it is
+
+The model goes to standard output, the report to standard error. Mesh paths count from the folder of --output, or from this folder. \
+Meshes and included files are read only from below the folder of the file or of its package.")]
+pub(crate) struct ImportArgs {
+    /// URDF or MJCF file
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Write the model to this file instead of standard output
+    #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// URDF: whether the base is fixed to the world or free
+    #[arg(long, value_name = "HOW", default_value = "fixed", hide_possible_values = true)]
+    pub(crate) base: BaseArg,
+    /// MJCF: start from this keyframe; - for the pose as drawn [default: as drawn, or the first one if that is outside of the limits]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keyframe: Option<String>,
+    /// Folder below which meshes and included files may lie [default: the file's, or its package's]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+    /// Copy the meshes next to the output
+    #[arg(long, requires = "output")]
+    pub(crate) copy_meshes: bool,
+    /// Leave contact out: nothing touches
+    #[arg(long)]
+    pub(crate) no_contact: bool,
+    /// Leave actuators out
+    #[arg(long)]
+    pub(crate) no_actuators: bool,
+    /// Lift a limit: file (bytes), nesting, files, bodies, triangles, ... [repeatable]
+    #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
+    pub(crate) limit: Vec<(String, u64)>,
+}
+
+/// Whether a robot's base may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaseArg {
+    Fixed,
+    Free,
 }

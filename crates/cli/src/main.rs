@@ -7,6 +7,7 @@ mod files;
 mod interrupt;
 mod parse;
 mod progress;
+mod reports;
 mod show;
 mod source;
 mod summary;
@@ -94,6 +95,7 @@ fn is_command(word: &str) -> bool {
 /// Shows how a command ended.
 fn finish(command: &str, manner: Manner, result: Result<Answer, Failure>) -> Exit {
     match result {
+        Ok(answer) if answer.told => answer.exit,
         Ok(answer) if manner.json => written(show::json(&answer.to_json(command)), answer.exit),
         Ok(answer) => {
             let silent = manner.quiet && !answer.asked;

@@ -128,6 +128,20 @@ fn push_range(item: &str, range: [&str; 3], list: &mut Vec<f64>) -> Result<(), S
     Ok(())
 }
 
+/// Width and height in pixels: `1280x800`.
+pub(crate) fn pixels(text: &str) -> Result<(u32, u32), String> {
+    let parsed = text.split_once(['x', 'X']).and_then(|(width, height)| {
+        Some((width.trim().parse().ok()?, height.trim().parse().ok()?))
+    });
+    match parsed {
+        Some((width, height)) if (16..=8192).contains(&width) && (16..=8192).contains(&height) => {
+            Ok((width, height))
+        }
+        Some(_) => Err("sizes reach from 16 to 8192 pixels".to_owned()),
+        None => Err("write width and height as 1280x800".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use gelenk::SimulateError;
+use gelenk::import::{ImportOptions, import_model};
 use gelenk::model::{
     Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunFailure, RunReport, RunSettings,
     load_path, load_text,
@@ -31,13 +32,38 @@ pub(crate) fn load(args: &ModelArgs, start: Start, manner: Manner) -> Result<Loa
         ..LoadOptions::default()
     };
     let loaded = find(&args.model, options)?;
-    if manner.talks() && !loaded.warnings.is_empty() {
-        show::err(loaded.render_warnings(show::color_on_stderr()).trim_end());
+    if manner.talks() {
+        tell_warnings(&loaded);
     }
     Ok(loaded)
 }
 
-fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
+/// Notes of an import a line each, since they speak of another text; the model's own warnings drawn with its lines.
+fn tell_warnings(loaded: &Loaded) {
+    let (notes, own): (Vec<_>, Vec<_>) =
+        loaded.warnings.iter().cloned().partition(|warning| warning.code.starts_with("import-"));
+    for note in notes.iter().take(MOST_NOTES) {
+        show::warning(
+            note.to_string().replace(": warning: ", ": ").trim_start_matches("warning: "),
+        );
+    }
+    if notes.len() > MOST_NOTES {
+        let more = notes.len() - MOST_NOTES;
+        show::warning(&format!(
+            "{more} more things were changed or dropped: `gelenk import` tells all"
+        ));
+    }
+    if !own.is_empty() {
+        let drawn = Diagnostics { list: own, sources: loaded.sources.clone() };
+        show::err(drawn.render(show::color_on_stderr()).trim_end());
+    }
+}
+
+/// Notes of an import that a command shows.
+const MOST_NOTES: usize = 12;
+
+/// Finds and loads a model by gallery name, path or `-`.
+pub(crate) fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
     if name == "-" {
         let text = read_standard_input(options.limits.file)?;
         options.base_dir = Some(".".into());
@@ -48,6 +74,11 @@ fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
     }
     let path = Path::new(name);
     match path.metadata() {
+        Ok(_) if gelenk::import::is_robot_file(path) => {
+            let import = ImportOptions { limits: options.limits, ..ImportOptions::default() };
+            let imported = import_model(path, &import, &options);
+            imported.map(|(_, loaded)| loaded).map_err(|faults| bad_model(&faults))
+        }
         Ok(_) => load_path(path, &options).map_err(|faults| bad_model(&faults)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_model(name)),
         Err(error) => Err(Failure::io("read", path, &error)),
@@ -80,7 +111,7 @@ pub(crate) fn read_standard_input(most: u64) -> Result<String, Failure> {
 }
 
 /// All faults of a model: drawn for people, listed for programs.
-fn bad_model(faults: &Diagnostics) -> Failure {
+pub(crate) fn bad_model(faults: &Diagnostics) -> Failure {
     let n = faults.n_errors();
     let first = faults.list.iter().find(|fault| fault.severity == gelenk::model::Severity::Error);
     let first = first.map_or_else(String::new, ToString::to_string);

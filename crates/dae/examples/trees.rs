@@ -1,5 +1,6 @@
-//! Time of one evaluation of the accelerations against the number of bodies: chains and binary trees of hinged rods. The exponents of the
-//! last lines are to be near 1.
+//! Cost of one evaluation of the accelerations against the number of bodies: chains and binary trees of hinged rods. Without arguments it measures times;
+//! the exponents of the last lines are to be near 1. With `ARITY N COUNT` it makes COUNT evaluations for one tree and prints nothing, for tools that count
+//! instructions: `bench/trees` does.
 #![allow(clippy::print_stdout, reason = "an example")]
 
 use std::fmt::Write;
@@ -44,12 +45,28 @@ fn seconds(text: &str) -> f64 {
     least
 }
 
+/// n rods; each but the first hangs on one before it, `arity` on each.
+fn tree(n: usize, arity: usize) -> String {
+    text(n, |i| (i > 0).then(|| (i - 1) / arity))
+}
+
 fn main() {
+    let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
+    if let [arity, n, count] = numbers[..] {
+        let loaded =
+            load_text("tree", &tree(n, arity.max(1)), &LoadOptions::default()).expect("a model");
+        let mut equations = Equations::new(&loaded.model, &loaded.model.start);
+        let y = equations.y_of(&loaded.model.start);
+        equations.read(0.0, &y);
+        for _ in 0..count {
+            equations.accelerate(0.0);
+        }
+        return;
+    }
     for (name, arity) in [("chain", 1), ("binary tree", 2)] {
         let mut first = None;
         for n in [62, 125, 250, 500, 1000] {
-            let parent = |i: usize| (i > 0).then(|| (i - 1) / arity);
-            let time = seconds(&text(n, parent));
+            let time = seconds(&tree(n, arity));
             let from = *first.get_or_insert((n, time));
             let exponent = (time / from.1).ln() / (n as f64 / from.0 as f64).ln();
             println!(

@@ -49,7 +49,7 @@ pub struct Equations<'m> {
     pub(crate) held: Vec<f64>,
     pub(crate) fixed: Vec<bool>,
     inertia_inv: Vec<Mat3>,
-    signals: Vec<f64>,
+    pub(crate) signals: Vec<f64>,
     pub(crate) work: Work,
     /// Loads by ledger line: potential, work, dissipation. (n_bodies)
     loads: [Vec<Wrench>; 3],
@@ -62,6 +62,9 @@ pub struct Equations<'m> {
     at_step: (f64, Vec<f64>, Vec<f64>),
     /// Joint coordinates about here.
     pub(crate) coordinates: Vec<f64>,
+    /// What signals read where choices (`if`, `min`, ...) are made, if not where they are evaluated: so that a law is smooth up to its corner and
+    /// from it on.
+    pub(crate) guide: Option<Vec<f64>>,
     /// Work and dissipation are integrated as well.
     pub(crate) books: bool,
     /// Evaluations of the accelerations.
@@ -115,6 +118,7 @@ impl<'m> Equations<'m> {
             gamma: vec![0.0; model.n_rows()],
             at_step: (state.t, state.coordinate.clone(), vec![0.0; state.coordinate.len()]),
             coordinates: state.coordinate.clone(),
+            guide: None,
             books,
             evaluations: 0,
             projections: 0,
@@ -184,6 +188,20 @@ impl<'m> Equations<'m> {
         self.coordinates.copy_from_slice(&self.at_step.1);
     }
 
+    /// Counts joint coordinates on from where others do.
+    pub(crate) fn count_as(&mut self, other: &Equations<'_>) {
+        self.at_step.clone_from(&other.at_step);
+        self.coordinates.clone_from(&other.coordinates);
+    }
+
+    /// What signals read at the state read last.
+    pub(crate) fn signal_inputs(&self, t: f64) -> Vec<f64> {
+        let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+        let mut inputs = Vec::new();
+        self.model.signals.read(self.model, &at, &self.work, &mut inputs);
+        inputs
+    }
+
     /// The largest rate of a joint coordinate where they were last counted.
     pub fn fastest(&self) -> f64 {
         self.at_step.2.iter().fold(0.0, |a: f64, b| a.max(b.abs()))
@@ -204,6 +222,13 @@ impl<'m> Equations<'m> {
         }
     }
 
+    /// Signals at the state read last.
+    pub(crate) fn find_signals(&mut self, t: f64) {
+        let Equations { model, poses, twists, coordinates, signals, work, .. } = self;
+        let at = instant(t, poses, twists, coordinates);
+        model.signals.evaluate(model, &at, work, signals);
+    }
+
     /// Loads of force laws, gravity left out.
     pub(crate) fn find_loads(&mut self, t: f64) {
         let Equations { model, poses, twists, coordinates, signals, work, loads, .. } = self;
@@ -212,7 +237,10 @@ impl<'m> Equations<'m> {
         }
         let at = instant(t, poses, twists, coordinates);
         if !model.forces.is_empty() {
-            model.signals.evaluate(model, &at, work, signals);
+            match &self.guide {
+                Some(guide) => model.signals.evaluate_beside(model, &at, guide, work, signals),
+                None => model.signals.evaluate(model, &at, work, signals),
+            }
         }
         let context = ForceContext { model, at, signals };
         for force in model.forces.iter().filter(|f| f.kind.is_active(&self.active)) {

@@ -1,7 +1,8 @@
 //! Natural coordinates: where each body's numbers lie, and the way to poses and back.
 
-use gelenk_model::math::{Mat3, Quat, Vec3};
+use gelenk_model::math::{Mat3, Quat, Real, Vec3};
 use gelenk_model::{Body, BodyKind, Model, Pose, State, Twist};
+use nalgebra::{Matrix3, Vector3};
 
 /// Coordinates of a rigid body: its centre and the 9 entries of R.
 pub const RIGID: usize = 12;
@@ -146,15 +147,15 @@ fn id(place: &Place) -> gelenk_model::BodyId {
 }
 
 /// ω in body axes, the rigid motion nearest to Ṙ.
-fn rates(rot: &Mat3, rate: &Mat3, d: &Vec3) -> Vec3 {
+pub(crate) fn rates<T: Real>(rot: &Matrix3<T>, rate: &Matrix3<T>, d: &Vec3) -> Vector3<T> {
     // R is orthonormal to the tolerance; Rᵀ in place of R⁻¹ changes nothing where it is exactly so.
     let a = rot.tr_mul(rate);
     let turn = |i: usize, j: usize| {
         let sum = d[i] + d[j];
         let (share_i, share_j) = if sum > 0.0 { (d[i] / sum, d[j] / sum) } else { (0.5, 0.5) };
-        share_i * a[(j, i)] - share_j * a[(i, j)]
+        T::from(share_i) * a[(j, i)] - T::from(share_j) * a[(i, j)]
     };
-    Vec3::new(turn(1, 2), turn(2, 0), turn(0, 1))
+    Vector3::new(turn(1, 2), turn(2, 0), turn(0, 1))
 }
 
 /// Brings R back to an orthonormal matrix by Newton's method in the M-norm: R ← R (E + N), N_ij = d_i/(d_i + d_j) (E − RᵀR)_ij.

@@ -31,11 +31,13 @@ pub mod layout;
 mod passage;
 pub mod polynomial;
 pub mod project;
+pub mod quantity;
 pub mod relax;
 mod rows;
 pub mod sensitivity;
 mod simulation;
 mod switch;
+pub mod tangent;
 mod watch;
 
 pub use equations::{Equations, Mode};

@@ -7,6 +7,7 @@ use crate::equations::Equations;
 use crate::passage::Passage;
 use crate::project::NotClosed;
 use crate::switch::{SwitchError, Switches, Watched};
+use crate::tangent::Tangents;
 use crate::watch::{Begun, Watch};
 
 /// A joint open by more than this at the start is an error, m or rad.
@@ -137,6 +138,8 @@ struct Moving<'m> {
     equations: Equations<'m>,
     switches: Switches,
     tolerance: f64,
+    /// Memory for exact derivatives, made when the implicit method first asks for them.
+    tangents: Option<Box<Tangents>>,
     /// Why a projection failed.
     not_closed: Option<NotClosed>,
 }
@@ -150,6 +153,17 @@ impl System for Moving<'_> {
         if self.equations.rates(t, y, dy) { Ok(()) } else { Err(Failure::Domain) }
     }
 
+    fn jacobian(&mut self, t: f64, y: &[f64], jac: &mut [f64]) -> Result<bool, Failure> {
+        let mut dy = vec![0.0; y.len()];
+        if !self.equations.rates(t, y, &mut dy) {
+            return Err(Failure::Domain);
+        }
+        let tangents =
+            self.tangents.get_or_insert_with(|| Box::new(Tangents::new(&self.equations)));
+        self.equations.jacobian(tangents, t, y, jac);
+        Ok(true)
+    }
+
     fn n_switches(&self) -> usize {
         self.switches.watched.len()
     }
@@ -161,7 +175,7 @@ impl System for Moving<'_> {
 
     fn direction(&self, switch: usize) -> Direction {
         match self.switches.watched[switch] {
-            Watched::Kink(_) => Direction::Both,
+            Watched::Kink(_) | Watched::Clamp(_) => Direction::Both,
             Watched::Bound(_) | Watched::Break(..) => Direction::Falling,
         }
     }
@@ -256,7 +270,7 @@ impl<'m> Simulation<'m> {
         let integrator = Integrator::new(settings, start.t, &y)
             .map_err(|error| DaeError::Integrator { error })?;
         Ok(Simulation {
-            moving: Moving { equations, switches, tolerance, not_closed: None },
+            moving: Moving { equations, switches, tolerance, tangents: None, not_closed: None },
             integrator,
             like: start.clone(),
             pending: false,
@@ -412,7 +426,13 @@ impl<'m> Simulation<'m> {
         match fired.map(|event| self.moving.switches.watched[event.switch]) {
             Some(Watched::Bound(i)) => model.rows[i].name.clone(),
             Some(Watched::Break(joint, _)) => model.joints[joint.index()].name.clone(),
-            _ => "a force law".to_owned(),
+            Some(Watched::Clamp(i)) => model.forces[i].name.clone(),
+            Some(Watched::Kink(k)) => {
+                let signal = model.signals.kink_signals.get(k).copied().unwrap_or(usize::MAX);
+                let law = model.forces.iter().find(|force| force.kind.reads(signal));
+                law.map_or_else(|| "a force law".to_owned(), |force| force.name.clone())
+            }
+            None => "a force law".to_owned(),
         }
     }
 

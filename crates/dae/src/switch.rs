@@ -9,10 +9,12 @@
 //! friction that sticks            F − |λ|        gives way
 //! joint that can break            F_b − |force|, T_b − |torque|
 //! corner of an expression         its argument, either way
+//! servo at its largest force      T_max − |what the law asks for|, either way
 //! ```
 //! Which of those that touch or rest hold is a linear complementarity problem, solved by changing one at a time, the first that is wrong
 //! (Murty's rule), which ends after finitely many changes.
 
+use gelenk_model::force::{ForceContext, ForceKind};
 use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Twist};
@@ -43,6 +45,8 @@ pub(crate) enum Watched {
     Break(JointId, bool),
     /// A corner of the signals.
     Kink(usize),
+    /// The bound of a servo's force.
+    Clamp(usize),
 }
 
 /// Modes that do not settle.
@@ -91,6 +95,13 @@ impl Switches {
         }
         let n_kinks = model.signals.n_kinks();
         watched.extend((0..n_kinks).map(Watched::Kink));
+        for (i, force) in model.forces.iter().enumerate() {
+            if let ForceKind::Servo(servo) = &force.kind
+                && servo.is_bounded()
+            {
+                watched.push(Watched::Clamp(i));
+            }
+        }
         let driven = |joint: JointId, which: usize| {
             model.rows.iter().any(|block| match &block.kind {
                 RowKind::Tie(tie) => {
@@ -125,7 +136,7 @@ impl Equations<'_> {
         let needs_forces = |watched: &Watched| match *watched {
             Watched::Bound(i) => self.mode[i] == Mode::Holds,
             Watched::Break(joint, _) => self.active[joint.index()],
-            Watched::Kink(_) => false,
+            Watched::Kink(_) | Watched::Clamp(_) => false,
         };
         let forces = switches.watched.iter().any(needs_forces);
         if forces {
@@ -135,6 +146,9 @@ impl Equations<'_> {
         let reactions = if breaks { self.reactions() } else { Vec::new() };
         let at = instant(t, &self.poses, &self.twists, &self.coordinates);
         self.model.signals.evaluate_kinks(self.model, &at, &mut self.work, &mut switches.kinks);
+        if switches.watched.iter().any(|w| matches!(w, Watched::Clamp(_))) {
+            self.find_signals(t);
+        }
         for (g, watched) in g.iter_mut().zip(&switches.watched) {
             *g = match *watched {
                 Watched::Bound(i) => self.bound_value(i, t),
@@ -149,8 +163,20 @@ impl Equations<'_> {
                     if self.active[joint.index()] { limit.unwrap_or(f64::MAX) - now } else { 1.0 }
                 }
                 Watched::Kink(k) => switches.kinks[k],
+                Watched::Clamp(i) => self.clamp_margin(i, t),
             };
         }
+    }
+
+    /// How far a servo is from its bound; signals must belong to the state.
+    fn clamp_margin(&self, i: usize, t: f64) -> f64 {
+        let force = &self.model.forces[i].kind;
+        let ForceKind::Servo(servo) = force else { return 1.0 };
+        if !force.is_active(&self.active) {
+            return 1.0;
+        }
+        let at = instant(t, &self.poses, &self.twists, &self.coordinates);
+        servo.margin(&ForceContext { model: self.model, at, signals: &self.signals })
     }
 
     fn bound_value(&mut self, i: usize, t: f64) -> f64 {
@@ -191,7 +217,7 @@ impl Equations<'_> {
             match switches.watched[event.switch] {
                 Watched::Bound(i) => self.flip(switches, i, t, &mut events),
                 Watched::Break(joint, _) => self.break_joint(joint, t, &mut events),
-                Watched::Kink(_) => {}
+                Watched::Kink(_) | Watched::Clamp(_) => {}
             }
         }
         let touched = self.touched(t);

@@ -66,6 +66,7 @@ mod apply;
 mod calculus;
 mod diff;
 mod display;
+mod dual;
 mod error;
 mod eval;
 mod func;
@@ -89,6 +90,7 @@ mod walk;
 
 pub use calculus::ConstraintEquations;
 pub use display::Display;
+pub use dual::{Dual, LANES};
 pub use error::{CompileError, ParseError};
 pub use func::Func;
 pub use lex::{MAX_LENGTH, is_identifier};

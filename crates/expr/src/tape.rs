@@ -1,6 +1,8 @@
 //! Compiled expressions: a flat list of instructions over a small register file.
 
+mod beside;
 mod build;
+mod dual;
 mod registers;
 mod series;
 

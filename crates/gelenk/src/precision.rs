@@ -1,12 +1,12 @@
-//! Work and precision: what an error costs, for the orders of the impulse engine and for the dae engine.
+//! Work and precision: what an error costs, for the orders of the impulse engine, for the dae engine and for the lagrange engine.
 //!
-//! The reference is the dae engine with local errors of 1e-13. The impulse engine runs with halved steps, the dae engine with
+//! The reference is the dae engine with local errors of 1e-13. The impulse engine runs with halved steps, the others with
 //! tighter tolerances; of each run the time of the processor and the largest error of positions at the end are kept.
 
 use std::ops::ControlFlow;
 
 use cpu_time::ThreadTime;
-use gelenk_model::{Model, Observer, RunSettings, Sample};
+use gelenk_model::{Loaded, Model, Observer, RunSettings, Sample};
 
 use crate::compare::{CompareError, Watch, difference};
 use crate::plot::Plot;
@@ -37,7 +37,7 @@ pub struct Trial {
 /// The runs of one method, coarsest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Method {
-    /// `impulse, order 4` or `dae`.
+    /// `impulse, order 4`, `dae` or `lagrange`.
     pub name: String,
     /// Its runs.
     pub trials: Vec<Trial>,
@@ -55,12 +55,22 @@ impl Observer for Stopper<'_, '_> {
     }
 }
 
+/// Watches nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn sample(&mut self, _sample: &Sample<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
 /// Work and precision of a model over `duration` seconds.
 pub fn precision(
-    model: &Model,
+    loaded: &Loaded,
     duration: f64,
     mut watch: Watch<'_>,
 ) -> Result<Vec<Method>, CompareError> {
+    let model = &loaded.model;
     let base = RunSettings {
         duration,
         sample: Some(duration.max(1e-9)),
@@ -97,6 +107,26 @@ pub fn precision(
         }
     }
     methods.push(Method { name: "dae".to_owned(), trials });
+    // The equations are derived once; what is measured is their integration.
+    if let Ok(numeric) = crate::lagrange::prepare(loaded) {
+        let mut trials = Vec::new();
+        for k in 4..=12 {
+            let rtol = 10.0_f64.powi(-k);
+            let settings = RunSettings {
+                engine: "lagrange".to_owned(),
+                accuracy: Some(100.0 * rtol),
+                ..base.clone()
+            };
+            let begin = ThreadTime::now();
+            let run = crate::lagrange::run_prepared(model, &numeric, &settings, &mut Nobody);
+            if let Ok(report) = run {
+                let seconds = begin.elapsed().as_secs_f64();
+                let error = difference(model, &exact.state, &report.state).position;
+                trials.push(Trial { setting: rtol, seconds, error, steps: report.steps });
+            }
+        }
+        methods.push(Method { name: "lagrange".to_owned(), trials });
+    }
     for order in [2, 4, 6, 8] {
         let mut trials = Vec::new();
         let mut step = (f64::from(order) * base.step).min(duration / 10.0);

@@ -1,4 +1,5 @@
-//! Speed of a model of the gallery: `cargo run --release -p gelenk-impulse --example scene_speed -- walker 0.005 1000`.
+//! Speed of a model of the gallery: `cargo run --release -p gelenk-impulse --example scene_speed -- hexapod 0.005 1000`, with other values for
+//! parameters after it: `stride=0 lift=0`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 
 use cpu_time::ProcessTime;
@@ -7,12 +8,14 @@ use gelenk_model::RunSettings;
 
 fn main() {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let [name, h, steps] = &given[..] else {
-        eprintln!("scene_speed NAME STEP STEPS");
+    let [name, h, steps, others @ ..] = &given[..] else {
+        eprintln!("scene_speed NAME STEP STEPS [PARAMETER=VALUE]...");
         return;
     };
     let scene = gelenk_scenes::scene(name).expect("a scene of that name");
-    let options = gelenk_model::LoadOptions::default();
+    let pair = |other: &String| other.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let overrides = others.iter().filter_map(pair).collect();
+    let options = gelenk_model::LoadOptions { overrides, ..gelenk_model::LoadOptions::default() };
     let model = gelenk_model::load_text(name, scene.text, &options).expect("a model").model;
     let settings = RunSettings { step: h.parse().expect("a number"), ..model.run.clone() };
     let steps: u32 = steps.parse().expect("a number");
@@ -30,6 +33,14 @@ fn main() {
         per_step(totals.corrections),
         per_step(totals.velocity_corrections),
         simulation.energy_errors().1,
+    );
+    let events = simulation.take_events();
+    let count = |kind: &str| events.iter().filter(|event| event.kind == kind).count();
+    println!(
+        "  {} impacts, {} times halved, overlap {:.1e} m",
+        count("impact"),
+        count("step-halved"),
+        simulation.worst_penetration().unwrap_or(0.0),
     );
     for (i, s) in simulation.state().s.iter().enumerate().skip(1).take(2) {
         println!("  body {i} at {s:?}");

@@ -152,7 +152,8 @@ impl Rows {
         let slow = rest_speed(bodies, method);
         let floor = bodies.position_floor();
         self.spent.fill(0.0);
-        for i in 0..self.blocks.len() {
+        // Hinges are equations, and stay so.
+        for i in self.first_apart()..self.blocks.len() {
             if self.mode[i] == Mode::Off {
                 continue;
             }
@@ -207,7 +208,7 @@ impl Rows {
         if !self.any_bounded {
             return;
         }
-        for (i, block) in self.blocks.iter().enumerate() {
+        for (i, block) in self.blocks.iter().enumerate().skip(self.first_apart()) {
             let mut inactive = false;
             let (lower, upper) = match self.mode[i] {
                 Mode::Off => continue,
@@ -371,7 +372,7 @@ impl Rows {
     /// −p · ½ J (v⁻ + v⁺).
     pub(crate) fn friction_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
         let mut loss = 0.0;
-        for i in 0..self.blocks.len() {
+        for i in self.first_apart()..self.blocks.len() {
             if self.blocks[i].bound == Bound::Disk && !self.inactive[i] {
                 loss += self.work_against(i, bodies, end);
             }
@@ -432,6 +433,5 @@ fn friction_force(model: &Model, i: usize) -> f64 {
 /// Coordinates slower than this are at rest, rad/s or m/s: what the velocity correction may leave, with room for its effect
 /// on other coordinates.
 pub(crate) fn rest_speed(bodies: &Bodies, method: &Method) -> f64 {
-    let speed = bodies.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max);
-    10.0 * method.velocity_tolerance.max(32.0 * f64::EPSILON * speed)
+    10.0 * method.velocity_tolerance.max(bodies.velocity_floor())
 }

@@ -517,10 +517,28 @@ impl Rows {
     pub(crate) fn work_against(&self, i: usize, bodies: &Bodies, end: bool) -> f64 {
         let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
         let p = if end { &self.velocity_impulse } else { &self.impulse };
-        let (mut before, mut after) = ([0.0; small::MAX], [0.0; small::MAX]);
-        self.error_rate(i, &bodies.twists_before, &mut before[..n]);
-        self.error_rate(i, &bodies.twists, &mut after[..n]);
-        -(0..n).map(|k| p[row + k] * 0.5 * (before[k] + after[k])).sum::<f64>()
+        let p = &p[row..row + n];
+        if p.iter().all(|p| *p == 0.0) {
+            return 0.0;
+        }
+        // The impulse over both bodies' mean velocities.
+        let jac = &self.jac[self.blocks[i].jac..][..12 * n];
+        let mut given = [0.0; 12];
+        for (row, p) in jac.chunks_exact(12).zip(p) {
+            for (given, j) in given.iter_mut().zip(row) {
+                *given += j * p;
+            }
+        }
+        let mut sum = 0.0;
+        for (given, &body) in
+            given.chunks_exact(6).zip(&self.body_list[self.blocks[i].first_body..])
+        {
+            let (before, after) = (&bodies.twists_before[body], &bodies.twists[body]);
+            let (slide, turn) = (before.s_dot + after.s_dot, before.omega + after.omega);
+            sum += given[0] * slide.x + given[1] * slide.y + given[2] * slide.z;
+            sum += given[3] * turn.x + given[4] * turn.y + given[5] * turn.z;
+        }
+        -0.5 * sum
     }
 
     /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged`.

@@ -25,6 +25,8 @@ pub(crate) struct Driven {
     /// W and q; written by [`Drives::prepare`].
     pub row: PairRow,
     q: f64,
+    /// Where q is among the coordinates of the state, which are those of its poses.
+    slot: usize,
     /// q̇ at the last look.
     pub rate: f64,
     /// Sum of −∂τ/∂q̇ of its laws at the last look.
@@ -39,8 +41,9 @@ impl Drives {
             let own = force.kind.axis().map(|axis| {
                 axes.iter().position(|known| known.axis == axis).unwrap_or_else(|| {
                     let bodies = model.joints[axis.joint.index()].bodies.map(BodyId::index);
+                    let slot = model.joints[axis.joint.index()].first_coordinate + axis.which;
                     let row = [0.0; 12];
-                    axes.push(Driven { axis, bodies, row, q: 0.0, rate: 0.0, damping: 0.0 });
+                    axes.push(Driven { axis, bodies, row, q: 0.0, slot, rate: 0.0, damping: 0.0 });
                     axes.len() - 1
                 })
             });
@@ -54,7 +57,7 @@ impl Drives {
         for own in &mut self.axes {
             if !self.ready {
                 own.row = model.joint_coordinate_row(own.axis.joint, own.axis.which, at);
-                own.q = model.joint_coordinate(own.axis.joint, own.axis.which, at);
+                own.q = at.coordinates[own.slot];
             }
             own.rate = own.rate_of(at.twists);
             own.damping = 0.0;

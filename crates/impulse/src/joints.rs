@@ -237,8 +237,8 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Memory for the joints and rows of the model as it is now.
-    fn make_room(&mut self) {
+    /// Memory for the joints, rows and forces of the model as it is now.
+    pub(crate) fn make_room(&mut self) {
         let model: &Model = &self.model;
         // Inputs are held on.
         let held = std::mem::take(&mut self.scratch.work.held);

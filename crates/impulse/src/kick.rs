@@ -7,7 +7,7 @@ use gelenk_model::signal::Work;
 use gelenk_model::state::{State, Twist, Wrench};
 
 use crate::error::StepError;
-use crate::scratch::{Bodies, Loads};
+use crate::scratch::{Bodies, Loads, same};
 use crate::step::StepReport;
 
 /// f(q, v, t) of all force elements, by ledger line; an error names the first force that is not a finite number.
@@ -25,7 +25,10 @@ pub(crate) fn evaluate_loads(
     if loads.known
         && loads.drives.ready
         && loads.signals_at == Some(t)
-        && loads.twists == bodies.twists
+        && same(&loads.twists, &bodies.twists, |a, b| {
+            let (s, w, o, v) = (&a.s_dot, &a.omega, &b.s_dot, &b.omega);
+            [(s.x, o.x), (s.y, o.y), (s.z, o.z), (w.x, v.x), (w.y, v.y), (w.z, v.z)]
+        })
         && loads.held == work.held
         && loads.active == state.active
     {
@@ -38,7 +41,8 @@ pub(crate) fn evaluate_loads(
     loads.twists.copy_from_slice(&bodies.twists);
     loads.active.clone_from(&state.active);
     let context = ForceContext { model, at, signals: &loads.signals };
-    for wrench in [&mut loads.potential, &mut loads.work, &mut loads.dissipation] {
+    let lines = [&mut loads.potential, &mut loads.work, &mut loads.dissipation];
+    for (wrench, _) in lines.into_iter().zip(loads.lines).filter(|(_, used)| *used) {
         wrench.fill(Wrench::zero());
     }
     for (i, force) in model.forces.iter().enumerate() {
@@ -56,15 +60,17 @@ pub(crate) fn evaluate_loads(
         }
     }
     let all = [&loads.potential, &loads.work, &loads.dissipation];
-    if all.into_iter().flatten().all(is_finite) {
+    let used = all.into_iter().zip(loads.lines).filter(|(_, used)| *used);
+    if used.flat_map(|(wrenches, _)| wrenches).all(is_finite) {
         loads.known = true;
         return Ok(());
     }
     // One after the other, to find the one at fault.
+    let mut alone = vec![Wrench::zero(); bodies.twists.len()];
     let culprit = model.forces.iter().position(|force| {
-        loads.work.fill(Wrench::zero());
-        force.kind.law().add_wrench(&context, &mut loads.work);
-        !loads.work.iter().all(is_finite)
+        alone.fill(Wrench::zero());
+        force.kind.law().add_wrench(&context, &mut alone);
+        !alone.iter().all(is_finite)
     });
     Err(StepError::BadForce { force: culprit.unwrap_or(0), t })
 }
@@ -85,7 +91,8 @@ pub(crate) fn evaluate_signals(
 }
 
 fn is_finite(wrench: &Wrench) -> bool {
-    (wrench.force + wrench.torque).iter().all(|x| x.is_finite())
+    let sum = wrench.force + wrench.torque;
+    (sum.x + sum.y + sum.z).is_finite()
 }
 
 /// v += dt M⁻¹ f.
@@ -116,16 +123,21 @@ pub(crate) fn energy_from_rest(bodies: &Bodies, loads: &Loads, dt: f64) -> f64 {
 }
 
 /// Books what the kick did to the kinetic energy: an impulse p that acts, with others, while the velocity goes from
-/// v⁻ (`twists_before`) to v⁺ (`twists`) changes it by p · ½ (v⁻ + v⁺), exactly.
-pub(crate) fn book(bodies: &Bodies, loads: &Loads, dt: f64, report: &mut StepReport) {
+/// v⁻ (`twists_before`) to v⁺ (`twists`) changes it by p · ½ (v⁻ + v⁺), exactly. Returns what went into bodies and out of them, J.
+pub(crate) fn book(bodies: &Bodies, loads: &Loads, dt: f64, report: &mut StepReport) -> f64 {
+    let mut size = 0.0;
     if !loads.booked {
-        return;
+        return size;
     }
-    for i in 0..bodies.twists.len() {
+    for i in (0..bodies.twists.len()).filter(|&i| !bodies.fixed[i]) {
         let mean = mean_twist(bodies, i);
-        report.work += dt * power(&loads.work[i], &mean, bodies, i);
-        report.dissipation -= dt * power(&loads.dissipation[i], &mean, bodies, i);
+        let work = dt * power(&loads.work[i], &mean, bodies, i);
+        let given = dt * power(&loads.dissipation[i], &mean, bodies, i);
+        report.work += work;
+        report.dissipation -= given;
+        size += work.abs() + given.abs();
     }
+    size
 }
 
 fn mean_twist(bodies: &Bodies, i: usize) -> Twist {

@@ -25,7 +25,7 @@ const ENERGY_PART: f64 = 0.05;
 const ENERGY_PART_HALVED: f64 = 0.0025;
 
 /// The part of the kinetic energy that contacts may make in a step, and in a part of one that has been halved, where that is also more than
-/// [`CONTACT_SHARE`] of what they exchanged: the impulses at both ends then have little in common, as where a contact runs along nearly parallel
+/// [`CONTACT_SHARE`] of what they and the drives exchanged: the impulses at both ends then have little in common, as where a contact runs along nearly parallel
 /// edges and its normal turns within a step that is short for all else.
 const CONTACT_PART: [f64; 2] = [1e-5, 1e-6];
 

@@ -8,6 +8,7 @@ use gelenk_model::{Flight, Model, State, Twist};
 
 use crate::bounds::{Bound, Mode};
 use crate::contact::{Contact, Part};
+use crate::hinges::Hinges;
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -100,7 +101,7 @@ pub struct Rows {
     pub(crate) overlap_allowed: f64,
     /// The asked step, s; written with the contacts.
     pub(crate) whole_step: f64,
-    /// Energy that went through the normals of contacts in the running step, either way, J.
+    /// Energy that went through the normals of contacts, or into bodies and out of them by drives and dampers, in the running step, J.
     pub(crate) exchanged: f64,
     /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
     pub(crate) loose: f64,
@@ -110,6 +111,8 @@ pub struct Rows {
     pub(crate) stiffest: Vec<f64>,
     /// What belongs to the model alone; constant.
     pub(crate) model_size: ModelSize,
+    /// All joints, where they are hinges in a tree.
+    pub(crate) hinges: Option<Box<Hinges>>,
 }
 
 /// Lengths of the arrays of [`Rows`] without contacts.
@@ -249,6 +252,7 @@ impl Rows {
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,
+            hinges: None,
         }
     }
 
@@ -264,7 +268,12 @@ impl Rows {
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         self.ready = true;
         self.prepare_contacts(&bodies.poses);
-        for (i, block) in self.blocks.iter().enumerate() {
+        let mut first = 0;
+        if let Some(hinges) = &mut self.hinges {
+            hinges.prepare(bodies, &mut self.jac, &mut self.response);
+            first = self.model_size.blocks;
+        }
+        for (i, block) in self.blocks.iter().enumerate().skip(first) {
             let (n, width) = (block.n_rows, 6 * block.n_bodies);
             let jac = &mut self.jac[block.jac..block.jac + n * width];
             if let Some(rows) = model.rows.get(i) {
@@ -291,6 +300,39 @@ impl Rows {
         self.find_stiffest();
         self.k_ready = false;
         self.shared = false;
+    }
+
+    /// The first block that the hinges do not have: 0 where there are none, or joints are not there.
+    pub(crate) fn first_apart(&self) -> usize {
+        if self.hinges.is_some() && !self.any_off { self.model_size.blocks } else { 0 }
+    }
+
+    /// J v + C_t of all blocks that take part. (n_rows)
+    pub(crate) fn rates(&self, twists: &[Twist], e: &mut [f64]) {
+        let first = self.first_apart();
+        if let (Some(hinges), 1..) = (&self.hinges, first) {
+            hinges.rates(twists, e);
+        }
+        for (i, block) in self.blocks.iter().enumerate().skip(first) {
+            if !self.inactive[i] {
+                let own = block.first_row..block.first_row + block.n_rows;
+                self.error_rate(i, twists, &mut e[own]);
+            }
+        }
+    }
+
+    /// v += M⁻¹ Jᵀ p with all blocks that take part. (n_rows)
+    pub(crate) fn apply_to_all(&mut self, p: &[f64], bodies: &mut Bodies) {
+        let first = self.first_apart();
+        if let (Some(hinges), 1..) = (&mut self.hinges, first) {
+            hinges.apply(p, bodies);
+        }
+        for i in first..self.blocks.len() {
+            if !self.inactive[i] {
+                let block = &self.blocks[i];
+                self.apply(i, &p[block.first_row..block.first_row + block.n_rows], bodies);
+            }
+        }
     }
 
     /// Begins a position correction: no impulses yet, and as a guess `part` of those of the whole step before.
@@ -339,7 +381,7 @@ impl Rows {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        for (i, block) in self.blocks.iter().enumerate() {
+        for (i, block) in self.blocks.iter().enumerate().skip(self.first_apart()) {
             let mut c = [0.0];
             match block.bound {
                 Bound::Rope | Bound::Stop => model.rows[i].error(model, &at, work, &mut c),

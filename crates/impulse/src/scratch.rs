@@ -1,6 +1,7 @@
 //! Memory of a step: can be thrown away at any time, and grows no more after it is made.
 #![expect(clippy::inline_always, reason = "the hot sweep: measured a third faster")]
 
+use gelenk_model::force::Account;
 use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::signal::{StateRef, Work};
 use gelenk_model::state::{Pose, State, Twist, Wrench};
@@ -10,6 +11,8 @@ use nalgebra::Quaternion;
 use crate::balls::Balls;
 use crate::drives::Drives;
 use crate::flight::{self, Spinner, Top};
+use crate::hinges::{Hinges, matrices};
+use crate::lanes::{F, LANES, Q, V};
 use crate::method::Method;
 use crate::rows::Rows;
 use crate::solver::{Anderson, Factor, Primal, Sharing, Tree, eliminate, neighbours};
@@ -64,12 +67,21 @@ impl Scratch {
     /// Memory for steps of `model`.
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
-        let (bodies, rows) = (Bodies::new(model), Rows::new(model));
+        let (bodies, mut rows) = (Bodies::new(model), Rows::new(model));
         let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies.fixed)));
         let touching = Touching::new(model).map(Box::new);
         let tree = (touching.is_some() || loads.velocity_dependent)
             .then(|| Tree::new(&rows, &bodies, &loads.drives))
             .flatten();
+        let mut tree = tree;
+        if let Some(tree) = &mut tree {
+            let lanes = tree.lanes(&rows);
+            let Rows { blocks, jac, response, .. } = &mut rows;
+            rows.hinges = Hinges::new(model, &lanes, blocks, &bodies, jac, response).map(Box::new);
+            if let Some(hinges) = &rows.hinges {
+                tree.use_hinges(hinges, &bodies);
+            }
+        }
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         Scratch {
             bodies,
@@ -197,6 +209,39 @@ pub struct Bodies {
     turn_ready: Vec<bool>,
     /// Whether `ahead.rot` belongs to `twists`.
     pose_ready: Vec<bool>,
+    /// Bodies that move and turn in closed form, four at a time; the others that move. Constant.
+    fours: Vec<Four>,
+    singles: Vec<usize>,
+}
+
+/// Four symmetric tops; the last is repeated where there are fewer.
+#[derive(Clone, Debug)]
+struct Four {
+    bodies: [usize; LANES],
+    axis: [usize; LANES],
+    slip: F,
+}
+
+impl Four {
+    fn all(model: &Model) -> (Vec<Four>, Vec<usize>) {
+        let (mut tops, mut singles) = (Vec::new(), Vec::new());
+        for (i, body) in model.bodies.iter().enumerate().filter(|(_, body)| !body.fixed) {
+            match Top::new(&body.inertia) {
+                Top::Spherical => tops.push((i, 0, 0.0)),
+                Top::Symmetric { axis, slip } => tops.push((i, axis, slip)),
+                Top::Asymmetric => singles.push(i),
+            }
+        }
+        let four = |own: &[(usize, usize, f64)]| {
+            let lane = |k: usize| own[k.min(own.len() - 1)];
+            Four {
+                bodies: std::array::from_fn(|k| lane(k).0),
+                axis: std::array::from_fn(|k| lane(k).1),
+                slip: F::new(std::array::from_fn(|k| lane(k).2)),
+            }
+        };
+        (tops.chunks(LANES).map(four).collect(), singles)
+    }
 }
 
 /// Twice the distance of joints from the centres of their bodies, at the start.
@@ -231,7 +276,10 @@ impl Bodies {
     fn new(model: &Model) -> Self {
         let n = model.n_bodies();
         let bodies = &model.bodies;
+        let (fours, singles) = Four::all(model);
         Bodies {
+            fours,
+            singles,
             fixed: bodies.iter().map(|b| b.fixed).collect(),
             top: bodies.iter().map(|b| Top::new(&b.inertia)).collect(),
             total_mass: bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).sum(),
@@ -263,7 +311,12 @@ impl Bodies {
     pub fn read_state(&mut self, state: &State) -> bool {
         state.write_twists(&mut self.twists);
         self.forget_flights();
-        if self.known_t == Some(state.t) && self.known_s == state.s && self.known_rot == state.rot {
+        if self.known_t == Some(state.t)
+            && same(&self.known_s, &state.s, |a, b| [(a.x, b.x), (a.y, b.y), (a.z, b.z)])
+            && same(&self.known_rot, &state.rot, |a, b| {
+                [(a.i, b.i), (a.j, b.j), (a.k, b.k), (a.w, b.w)]
+            })
+        {
             return false;
         }
         self.known_t = Some(state.t);
@@ -290,9 +343,8 @@ impl Bodies {
 
     /// Marks every look-ahead as out of date.
     pub fn forget_flights(&mut self) {
-        for i in 0..self.fixed.len() {
-            self.touch(i);
-        }
+        self.turn_ready.copy_from_slice(&self.fixed);
+        self.pose_ready.copy_from_slice(&self.fixed);
     }
 
     /// Marks the look-ahead of body `i` as out of date: its velocity has changed.
@@ -304,12 +356,12 @@ impl Bodies {
 
     /// Below this a gap is rounding of positions, m.
     pub(crate) fn position_floor(&self) -> f64 {
-        8.0 * f64::EPSILON * self.poses.iter().map(|p| p.s.amax()).fold(1.0, f64::max)
+        8.0 * f64::EPSILON * self.poses.iter().fold(1.0, |most, pose| larger(most, &pose.s))
     }
 
     /// Below this a velocity error is rounding of velocities, m/s.
     pub(crate) fn velocity_floor(&self) -> f64 {
-        32.0 * f64::EPSILON * self.twists.iter().map(|v| v.s_dot.amax()).fold(1.0, f64::max)
+        32.0 * f64::EPSILON * self.twists.iter().fold(1.0, |most, v| larger(most, &v.s_dot))
     }
 
     /// What the turn of body `i` depends on.
@@ -333,6 +385,52 @@ impl Bodies {
         self.ahead[i].s = self.poses[i].s + (twist.s_dot + self.gravity[i] * (0.5 * h)) * h;
         self.turn_ready[i] = true;
         self.pose_ready[i] = false;
+    }
+
+    /// The same with the axes of all bodies, four at a time.
+    pub(crate) fn look_ahead_poses(&mut self, flight: Flight, h: f64) {
+        if !matches!(flight, Flight::Exact) {
+            for i in 0..self.fixed.len() {
+                self.look_ahead_pose(i, flight, h);
+            }
+            return;
+        }
+        let (step, half) = (F::splat(h), F::splat(0.5 * h));
+        for four in &self.fours {
+            let own = four.bodies;
+            let poses = own.map(|i| &self.poses[i]);
+            let twists = own.map(|i| &self.twists[i]);
+            let omega = V::gather(|k| &twists[k].omega);
+            let rot = matrices(own, |i| &self.poses[i].rot);
+            let e: [[f64; 3]; LANES] = std::array::from_fn(|k| poses[k].rot.data.0[four.axis[k]]);
+            let entry = |row: usize| F::new([e[0][row], e[1][row], e[2][row], e[3][row]]);
+            let e = V { x: entry(0), y: entry(1), z: entry(2) };
+            let c = four.slip * omega.dot(e);
+            let turn = Q::exp((omega - e * c) * step) * Q::exp(e * (c * step));
+            let m = turn.matrix();
+            let ahead = [(m * rot.x).each(), (m * rot.y).each(), (m * rot.z).each()];
+            let fall =
+                V::gather(|k| &twists[k].s_dot) + V::gather(|k| &self.gravity[own[k]]) * half;
+            let s = (V::gather(|k| &poses[k].s) + fall * step).each();
+            let turn = turn.each();
+            for (k, i) in own.into_iter().enumerate() {
+                self.turn[i] = turn[k];
+                self.ahead[i].s = s[k];
+                for (column, of) in self.ahead[i].rot.data.0.iter_mut().zip(&ahead) {
+                    *column = [of[k].x, of[k].y, of[k].z];
+                }
+                self.turn_ready[i] = true;
+                self.pose_ready[i] = true;
+            }
+        }
+        for k in 0..self.singles.len() {
+            self.look_ahead_pose(self.singles[k], flight, h);
+        }
+    }
+
+    /// The turn of body `i` over the flight that was looked at, if its velocity is still the same.
+    pub(crate) fn known_turn(&self, i: usize) -> Option<&Quaternion<f64>> {
+        self.turn_ready[i].then_some(&self.turn[i])
     }
 
     /// The same with the axes.
@@ -371,6 +469,8 @@ pub struct Loads {
     pub velocity_dependent: bool,
     /// Whether a law books work or dissipation; constant.
     pub booked: bool,
+    /// Whether there are laws of each line, in the order of the loads; constant.
+    pub(crate) lines: [bool; 3],
 }
 
 impl Loads {
@@ -395,9 +495,25 @@ impl Loads {
             twists: vec![Twist::zero(); n],
             active: Vec::new(),
             velocity_dependent: laws().any(gelenk_model::force::ForceLaw::depends_on_velocity),
-            booked: laws().any(|l| l.account() != gelenk_model::force::Account::Potential),
+            booked: laws().any(|l| l.account() != Account::Potential),
+            lines: [Account::Potential, Account::Work, Account::Dissipation]
+                .map(|line| laws().any(|l| l.account() == line)),
         }
     }
+}
+
+/// Whether two lists are the same to the last bit, given pairs of their numbers.
+#[inline(always)]
+pub(crate) fn same<T, const N: usize>(
+    a: &[T],
+    b: &[T],
+    pairs: impl Fn(&T, &T) -> [(f64, f64); N],
+) -> bool {
+    // Without branches: nearly always they are.
+    let different = |a: &T, b: &T| {
+        pairs(a, b).iter().fold(0, |bits, (x, y)| bits | (x.to_bits() ^ y.to_bits()))
+    };
+    a.len() == b.len() && a.iter().zip(b).fold(0, |bits, (a, b)| bits | different(a, b)) == 0
 }
 
 /// R diag(d) Rᵀ.
@@ -421,9 +537,11 @@ pub(crate) fn velocity_floor(s_dot: &[Vec3]) -> f64 {
 
 /// The largest component, and at least 1.
 fn largest(vectors: &[Vec3]) -> f64 {
-    let mut largest = 1.0_f64;
-    for v in vectors {
-        largest = largest.max(v.x.abs()).max(v.y.abs()).max(v.z.abs());
-    }
-    largest
+    vectors.iter().fold(1.0, larger)
+}
+
+/// The largest component and `most`.
+#[inline(always)]
+pub(crate) fn larger(most: f64, v: &Vec3) -> f64 {
+    most.max(v.x.abs()).max(v.y.abs()).max(v.z.abs())
 }

@@ -3,7 +3,7 @@
 use gelenk_model::joint::{JointKind, MAX_COORDINATES};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
-use gelenk_model::state::{State, Twist, Wrench};
+use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Model, rows::unwrap_angle};
 
 use crate::bounds::Bound;
@@ -12,7 +12,7 @@ use crate::flight;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
-use crate::scratch::{Bodies, Scratch, position_floor, velocity_floor};
+use crate::scratch::{Bodies, Scratch, larger, position_floor, velocity_floor};
 use crate::solver::settle_kick;
 
 /// What a step took and did.
@@ -143,7 +143,11 @@ impl Stage {
         close_instant(model, scratch, h, false, report);
 
         fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
-        prepare(model, state, scratch); // J, K at t+h
+        if scratch.bodies.read_state(state) {
+            scratch.forget_poses();
+        }
+        follow_coordinates(model, &scratch.bodies.poses, &mut state.coordinate);
+        prepare_read(model, state, scratch); // J, K at t+h
 
         // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
         let correct = scratch.corrects_velocities(method, self.last);
@@ -300,6 +304,11 @@ pub(crate) fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
     if scratch.bodies.read_state(state) {
         scratch.forget_poses();
     }
+    prepare_read(model, state, scratch);
+}
+
+/// The same of a state that the bodies have read.
+fn prepare_read(model: &Model, state: &State, scratch: &mut Scratch) {
     match &mut scratch.balls {
         Some(_) if scratch.sweeps => {}
         Some(balls) => balls.prepare(state),
@@ -330,6 +339,8 @@ fn fly(
     t_next: f64,
 ) -> Result<(), StepError> {
     let bodies = &scratch.bodies;
+    // High orders want the last digits of the series, which they go with; machines of hinges are made for speed.
+    let reuse = scratch.rows.hinges.is_some();
     for i in 0..model.n_bodies() {
         if bodies.fixed[i] {
             continue;
@@ -337,7 +348,13 @@ fn fly(
         let (twist, g) = (&bodies.twists[i], &bodies.gravity[i]);
         let s = state.s[i] + (twist.s_dot + g * (0.5 * h)) * h;
         let s_dot = twist.s_dot + g * h;
-        let (turn, omega) = flight::fly(&bodies.spinner(i), &twist.omega, method.flight, h);
+        let (turn, omega) = flight::fly_on(
+            &bodies.spinner(i),
+            &twist.omega,
+            method.flight,
+            h,
+            bodies.known_turn(i).filter(|_| reuse),
+        );
         let rot = flight::unit(&(turn * state.rot[i].into_inner()));
         // The sum is finite only where every number is.
         let sum = s + s_dot + omega;
@@ -347,7 +364,6 @@ fn fly(
         (state.s[i], state.s_dot[i], state.rot[i], state.omega[i]) = (s, s_dot, rot, omega);
     }
     state.t = t_next;
-    update_coordinates(model, state);
     Ok(())
 }
 
@@ -440,8 +456,8 @@ fn end_kick(
 
 /// Below this a change of these velocities is rounding.
 pub(crate) fn velocity_floor_of(twists: &[Twist]) -> f64 {
-    let speeds = twists.iter().map(|v| v.s_dot.amax().max(v.omega.amax()));
-    64.0 * f64::EPSILON * speeds.fold(1.0, f64::max)
+    let speed = twists.iter().fold(1.0, |most, v| larger(larger(most, &v.s_dot), &v.omega));
+    64.0 * f64::EPSILON * speed
 }
 
 /// The velocities in one row of numbers. (6 n_bodies)
@@ -455,7 +471,13 @@ fn flatten(twists: &[Twist], flat: &mut [f64]) {
 pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usize) {
     let (mut largest, mut body) = (0.0, 0);
     for (i, (now, before)) in twists.iter().zip(previous).enumerate() {
-        let change = (now.s_dot - before.s_dot).amax().max((now.omega - before.omega).amax());
+        let (slide, turn) = (now.s_dot - before.s_dot, now.omega - before.omega);
+        let sum = slide + turn;
+        let change = if (sum.x + sum.y + sum.z).is_nan() {
+            f64::NAN
+        } else {
+            larger(larger(0.0, &slide), &turn)
+        };
         if change > largest || change.is_nan() {
             (largest, body) = (change, i);
         }
@@ -468,7 +490,7 @@ pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usiz
 /// A rope that becomes taut takes energy, as any impact without rebound; so does friction. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
 fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
     let Scratch { bodies, rows, loads, joint_impulses, saved, .. } = scratch;
-    book(bodies, loads, 0.5 * h, report);
+    rows.exchanged += book(bodies, loads, 0.5 * h, report);
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
         report.impact_loss += rows.contact_loss(bodies, end);
@@ -507,6 +529,9 @@ pub(crate) fn add_joint_impulses(
     impulse: &[f64],
     joint_impulses: &mut [Wrench],
 ) {
+    if let (Some(hinges), 1..) = (&rows.hinges, rows.first_apart()) {
+        return hinges.add_to_joints(impulse, joint_impulses);
+    }
     for (block, row) in rows.blocks.iter().zip(&model.rows) {
         let Some(id) = row.joint() else { continue };
         let p = &impulse[block.first_row..][..block.n_rows];
@@ -531,19 +556,26 @@ pub(crate) fn add_joint_impulses(
 
 /// Joint coordinates of the state, counted on over full turns.
 pub(crate) fn update_coordinates(model: &Model, state: &mut State) {
+    let mut poses = vec![Pose::identity(); model.n_bodies()];
+    state.write_poses(&mut poses);
+    follow_coordinates(model, &poses, &mut state.coordinate);
+}
+
+/// The same at given poses.
+fn follow_coordinates(model: &Model, poses: &[Pose], known: &mut [f64]) {
     use gelenk_model::joint::CoordinateKind;
     for joint in &model.joints {
-        let near = joint.near(&state.coordinate);
+        let near = joint.near(known);
         let equations = near.equations();
         let coordinates = equations.coordinates();
         if coordinates.is_empty() {
             continue;
         }
-        let [a, b] = joint.bodies.map(|id| state.pose(id));
+        let [a, b] = joint.bodies.map(|id| &poses[id.index()]);
         let mut q = [0.0; MAX_COORDINATES];
-        equations.coordinate(&a, &b, &mut q);
+        equations.coordinate(a, b, &mut q);
         for (i, coordinate) in coordinates.iter().enumerate() {
-            let slot = &mut state.coordinate[joint.first_coordinate + i];
+            let slot = &mut known[joint.first_coordinate + i];
             *slot = match coordinate.kind {
                 CoordinateKind::Angle => unwrap_angle(q[i], *slot),
                 CoordinateKind::Length => q[i],

@@ -3,6 +3,7 @@
 use gelenk_expr::{Expr, Tape};
 
 use crate::body::BodyId;
+use crate::math::Real;
 use crate::rows::Instant;
 use crate::signal::{BodyVector, Work};
 
@@ -41,7 +42,7 @@ pub struct SymbolicEquation {
 
 impl Equation {
     /// Writes u and t; returns how many inputs that is.
-    fn write_inputs(&self, at: &Instant<'_>, inputs: &mut [f64]) -> usize {
+    fn write_inputs<T: Real>(&self, at: &Instant<'_, T>, inputs: &mut [T]) -> usize {
         for (slot, (vector, axis)) in inputs.iter_mut().zip(&self.coordinates) {
             *slot = vector.value(at)[*axis];
         }
@@ -49,10 +50,10 @@ impl Equation {
         self.coordinates.len() + 1
     }
 
-    fn write_gradient(&self, at: &Instant<'_>, work: &mut Work) {
+    fn write_gradient<T: Real>(&self, at: &Instant<'_, T>, work: &mut Work<T>) {
         let n = self.write_inputs(at, &mut work.inputs);
         let registers = &mut work.registers[..self.gradient.n_registers()];
-        self.gradient.eval(&work.inputs[..n], registers, &mut work.outputs[..n]);
+        T::eval(&self.gradient, &work.inputs[..n], registers, &mut work.outputs[..n]);
     }
 
     /// g.
@@ -65,9 +66,15 @@ impl Equation {
     }
 
     /// The row over `bodies`, 6 columns each.
-    pub fn jacobian(&self, at: &Instant<'_>, work: &mut Work, bodies: &[BodyId], jac: &mut [f64]) {
+    pub fn jacobian<T: Real>(
+        &self,
+        at: &Instant<'_, T>,
+        work: &mut Work<T>,
+        bodies: &[BodyId],
+        jac: &mut [T],
+    ) {
         self.write_gradient(at, work);
-        jac.fill(0.0);
+        jac.fill(T::zero());
         for (k, (vector, axis)) in self.coordinates.iter().enumerate() {
             let Some(slot) = bodies.iter().position(|b| *b == vector.body) else { continue };
             let g_k = work.outputs[k];
@@ -84,15 +91,15 @@ impl Equation {
     }
 
     /// g_t.
-    pub fn time_rate(&self, at: &Instant<'_>, work: &mut Work) -> f64 {
+    pub fn time_rate<T: Real>(&self, at: &Instant<'_, T>, work: &mut Work<T>) -> T {
         self.write_gradient(at, work);
         work.outputs[self.coordinates.len()]
     }
 
     /// γ.
-    pub fn gamma(&self, at: &Instant<'_>, work: &mut Work) -> f64 {
+    pub fn gamma<T: Real>(&self, at: &Instant<'_, T>, work: &mut Work<T>) -> T {
         self.write_gradient(at, work);
-        let mut sum = 0.0;
+        let mut sum = T::zero();
         for (k, (vector, axis)) in self.coordinates.iter().enumerate() {
             let omega = &at.twists[vector.body.index()].omega;
             let turn = omega.cross(&omega.cross(&vector.lever(at)));
@@ -102,9 +109,10 @@ impl Equation {
         for (slot, (vector, axis)) in work.inputs[n..].iter_mut().zip(&self.coordinates) {
             *slot = vector.rate(at)[*axis];
         }
-        let mut curvature = [0.0];
+        let mut curvature = [T::zero()];
         let registers = &mut work.registers[..self.curvature.n_registers()];
-        self.curvature.eval(&work.inputs[..n + self.coordinates.len()], registers, &mut curvature);
+        let inputs = &work.inputs[..n + self.coordinates.len()];
+        T::eval(&self.curvature, inputs, registers, &mut curvature);
         -(sum + curvature[0])
     }
 }

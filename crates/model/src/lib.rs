@@ -36,12 +36,15 @@ pub use check::{CheckOptions, CheckReport, check, check_state};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;
-pub use load::{LoadOptions, Loaded, load_path, load_text};
+pub use load::{
+    FileFault, FileSet, Folder, LoadOptions, Loaded, load_path, load_text, read_problem,
+};
 pub use model::{Input, Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};
 pub use run::{
     ContactForce, Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample, Statistics,
 };
 pub use settings::{Flight, RunSettings};
+pub use source::{FileId, Place, SourceMap, Span};
 pub use spec::json_schema;
 pub use state::{ContactMemory, Pose, State, Twist, Wrench};

@@ -6,7 +6,7 @@ use crate::body::{Body, BodyId};
 use crate::contact::ContactSettings;
 use crate::force::{Force, ForceContext};
 use crate::joint::{Joint, JointId};
-use crate::math::Vec3;
+use crate::math::{Real, Vec3};
 use crate::rows::{Instant, RowBlock, RowKind};
 use crate::settings::RunSettings;
 use crate::signal::{BodyVector, Signals, TimeFunction, Work};
@@ -124,6 +124,11 @@ impl Model {
 
     /// Scratch memory large enough for every tape of this model.
     pub fn work(&self) -> Work {
+        self.work_over()
+    }
+
+    /// The same over any numbers.
+    pub fn work_over<T: Real>(&self) -> Work<T> {
         let tapes = [&self.signals.tape, &self.signals.kinks];
         let sizes = tapes.into_iter().flatten().map(gelenk_expr::Tape::n_registers);
         let mut registers = sizes.max().unwrap_or(0);
@@ -145,10 +150,10 @@ impl Model {
             }
         }
         Work {
-            registers: vec![0.0; registers],
-            inputs: vec![0.0; inputs],
-            held: self.inputs.iter().map(|input| input.value).collect(),
-            outputs: vec![0.0; inputs],
+            registers: vec![T::zero(); registers],
+            inputs: vec![T::zero(); inputs],
+            held: self.inputs.iter().map(|input| T::from(input.value)).collect(),
+            outputs: vec![T::zero(); inputs],
         }
     }
 

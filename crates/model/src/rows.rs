@@ -8,19 +8,20 @@ use crate::body::BodyId;
 use crate::bound::{Friction, Stop};
 use crate::equation::Equation;
 use crate::joint::{JointId, MAX_COORDINATES, MAX_ROWS, PairRow};
+use crate::math::Real;
 use crate::model::Model;
 use crate::signal::{TimeFunction, Work};
 use crate::state::{Pose, Twist};
 
 /// The instant at which rows, signals and forces are evaluated.
 #[derive(Clone, Copy, Debug)]
-pub struct Instant<'a> {
+pub struct Instant<'a, T = f64> {
     /// Time, s.
-    pub t: f64,
+    pub t: T,
     /// Poses of all bodies. (n_bodies)
-    pub poses: &'a [Pose],
+    pub poses: &'a [Pose<T>],
     /// Twists of all bodies. (n_bodies)
-    pub twists: &'a [Twist],
+    pub twists: &'a [Twist<T>],
     /// Unwrapped joint coordinates near this instant, to count full turns from. (n_coordinates)
     pub coordinates: &'a [f64],
 }
@@ -139,30 +140,36 @@ impl RowBlock {
     }
 
     /// J, row-major with 6 columns a body in the order of `bodies`. (n_rows × 6 n_bodies)
-    pub fn jacobian(&self, model: &Model, at: &Instant<'_>, work: &mut Work, jac: &mut [f64]) {
+    pub fn jacobian<T: Real>(
+        &self,
+        model: &Model,
+        at: &Instant<'_, T>,
+        work: &mut Work<T>,
+        jac: &mut [T],
+    ) {
         match &self.kind {
             RowKind::Joint(id) => {
                 let joint = &model.joints[id.index()];
                 let [a, b] = joint.bodies;
                 let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
-                let mut rows = [[0.0; 12]; MAX_ROWS];
+                let mut rows = [[T::zero(); 12]; MAX_ROWS];
                 let near = joint.near(at.coordinates);
-                near.equations().jacobian(a, b, &mut rows[..self.n_rows]);
+                near.rows().jacobian(a, b, &mut rows[..self.n_rows]);
                 for (i, row) in rows[..self.n_rows].iter().enumerate() {
                     jac[12 * i..12 * (i + 1)].copy_from_slice(row);
                 }
             }
             RowKind::Tie(tie) => {
-                jac.fill(0.0);
+                jac.fill(T::zero());
                 for &(id, which, ratio) in &tie.terms {
                     let row = model.joint_coordinate_row(id, which, at);
-                    self.add_pair_row(model, id, ratio, &row, jac);
+                    self.add_pair_row(model, id, T::from(ratio), &row, jac);
                 }
             }
             RowKind::Equation(equation) => equation.jacobian(at, work, &self.bodies, jac),
             RowKind::Stop(stop) => {
                 let row = model.joint_coordinate_row(stop.joint, stop.which, at);
-                jac.copy_from_slice(&row.map(|w| stop.side.sign() * w));
+                jac.copy_from_slice(&row.map(|w| T::from(stop.side.sign()) * w));
             }
             RowKind::Friction(friction) => {
                 let row = model.joint_coordinate_row(friction.joint, friction.which, at);
@@ -172,35 +179,41 @@ impl RowBlock {
     }
 
     /// ∂C/∂t. (n_rows)
-    pub fn time_rate(&self, at: &Instant<'_>, work: &mut Work, c_t: &mut [f64]) {
+    pub fn time_rate<T: Real>(&self, at: &Instant<'_, T>, work: &mut Work<T>, c_t: &mut [T]) {
         match &self.kind {
-            RowKind::Joint(_) | RowKind::Stop(_) | RowKind::Friction(_) => c_t.fill(0.0),
+            RowKind::Joint(_) | RowKind::Stop(_) | RowKind::Friction(_) => c_t.fill(T::zero()),
             RowKind::Tie(tie) => c_t[0] = -tie.target.value(at.t, work)[1],
             RowKind::Equation(equation) => c_t[0] = equation.time_rate(at, work),
         }
     }
 
     /// γ with C̈ = J v̇ − γ. (n_rows)
-    pub fn gamma(&self, model: &Model, at: &Instant<'_>, work: &mut Work, gamma: &mut [f64]) {
+    pub fn gamma<T: Real>(
+        &self,
+        model: &Model,
+        at: &Instant<'_, T>,
+        work: &mut Work<T>,
+        gamma: &mut [T],
+    ) {
         match &self.kind {
             RowKind::Joint(id) => {
                 let joint = &model.joints[id.index()];
                 let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
                 let (pose_a, pose_b) = (&at.poses[a], &at.poses[b]);
                 let (v_a, v_b) = (&at.twists[a], &at.twists[b]);
-                joint.near(at.coordinates).equations().gamma(pose_a, pose_b, v_a, v_b, gamma);
+                joint.near(at.coordinates).rows().gamma(pose_a, pose_b, v_a, v_b, gamma);
             }
             RowKind::Tie(tie) => {
                 let mut sum = tie.target.value(at.t, work)[2];
                 for &(id, which, ratio) in &tie.terms {
-                    sum += ratio * model.joint_coordinate_gamma(id, which, at);
+                    sum += T::from(ratio) * model.joint_coordinate_gamma(id, which, at);
                 }
                 gamma[0] = sum;
             }
             RowKind::Equation(equation) => gamma[0] = equation.gamma(at, work),
             RowKind::Stop(stop) => {
                 let bend = model.joint_coordinate_gamma(stop.joint, stop.which, at);
-                gamma[0] = stop.side.sign() * bend;
+                gamma[0] = T::from(stop.side.sign()) * bend;
             }
             RowKind::Friction(friction) => {
                 gamma[0] = model.joint_coordinate_gamma(friction.joint, friction.which, at);
@@ -209,13 +222,13 @@ impl RowBlock {
     }
 
     /// Adds `factor` times a pair row of joint `id` into the only row of `jac`.
-    fn add_pair_row(
+    fn add_pair_row<T: Real>(
         &self,
         model: &Model,
         id: JointId,
-        factor: f64,
-        row: &PairRow,
-        jac: &mut [f64],
+        factor: T,
+        row: &PairRow<T>,
+        jac: &mut [T],
     ) {
         for (side, body) in model.joints[id.index()].bodies.iter().enumerate() {
             if let Some(slot) = self.bodies.iter().position(|b| b == body) {
@@ -229,14 +242,13 @@ impl RowBlock {
 
 impl Model {
     /// Coordinate `which` of a joint, unwrapped near `at.coordinates`.
-    pub fn joint_coordinate(&self, id: JointId, which: usize, at: &Instant<'_>) -> f64 {
+    pub fn joint_coordinate<T: Real>(&self, id: JointId, which: usize, at: &Instant<'_, T>) -> T {
         let joint = &self.joints[id.index()];
         let [a, b] = joint.bodies;
-        let mut q = [0.0; MAX_COORDINATES];
+        let mut q = [T::zero(); MAX_COORDINATES];
         let near = joint.near(at.coordinates);
-        let equations = near.equations();
-        equations.coordinate(&at.poses[a.index()], &at.poses[b.index()], &mut q);
-        match equations.coordinates()[which].kind {
+        near.rows().coordinate(&at.poses[a.index()], &at.poses[b.index()], &mut q);
+        match near.equations().coordinates()[which].kind {
             crate::joint::CoordinateKind::Angle => {
                 unwrap_angle(q[which], at.coordinates[joint.first_coordinate + which])
             }
@@ -245,19 +257,24 @@ impl Model {
     }
 
     /// The row W of a joint coordinate: q̇ = W [ṡ_a ω_a ṡ_b ω_b].
-    pub fn joint_coordinate_row(&self, id: JointId, which: usize, at: &Instant<'_>) -> PairRow {
+    pub fn joint_coordinate_row<T: Real>(
+        &self,
+        id: JointId,
+        which: usize,
+        at: &Instant<'_, T>,
+    ) -> PairRow<T> {
         let joint = &self.joints[id.index()];
         let [a, b] = joint.bodies;
-        let mut rows = [[0.0; 12]; MAX_COORDINATES];
+        let mut rows = [[T::zero(); 12]; MAX_COORDINATES];
         let (a, b) = (&at.poses[a.index()], &at.poses[b.index()]);
-        joint.near(at.coordinates).equations().coordinate_jacobian(a, b, &mut rows);
+        joint.near(at.coordinates).rows().coordinate_jacobian(a, b, &mut rows);
         rows[which]
     }
 
     /// The velocity q̇ of a joint coordinate.
-    pub fn joint_velocity(&self, id: JointId, which: usize, at: &Instant<'_>) -> f64 {
+    pub fn joint_velocity<T: Real>(&self, id: JointId, which: usize, at: &Instant<'_, T>) -> T {
         let row = self.joint_coordinate_row(id, which, at);
-        let mut sum = 0.0;
+        let mut sum = T::zero();
         for (side, body) in self.joints[id.index()].bodies.iter().enumerate() {
             let twist = &at.twists[body.index()];
             for k in 0..3 {
@@ -267,20 +284,20 @@ impl Model {
         sum
     }
 
-    fn joint_coordinate_gamma(&self, id: JointId, which: usize, at: &Instant<'_>) -> f64 {
+    fn joint_coordinate_gamma<T: Real>(&self, id: JointId, which: usize, at: &Instant<'_, T>) -> T {
         let joint = &self.joints[id.index()];
         let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
-        let mut gamma = [0.0; MAX_COORDINATES];
+        let mut gamma = [T::zero(); MAX_COORDINATES];
         let near = joint.near(at.coordinates);
         let (pose_a, pose_b) = (&at.poses[a], &at.poses[b]);
         let (v_a, v_b) = (&at.twists[a], &at.twists[b]);
-        near.equations().coordinate_gamma(pose_a, pose_b, v_a, v_b, &mut gamma);
+        near.rows().coordinate_gamma(pose_a, pose_b, v_a, v_b, &mut gamma);
         gamma[which]
     }
 }
 
 /// The angle that differs from `angle` by full turns and lies nearest to `reference`.
-pub fn unwrap_angle(angle: f64, reference: f64) -> f64 {
+pub fn unwrap_angle<T: Real>(angle: T, reference: f64) -> T {
     use std::f64::consts::TAU;
-    angle + TAU * ((reference - angle) / TAU).round()
+    angle + T::from(TAU * ((reference - angle.value()) / TAU).round())
 }

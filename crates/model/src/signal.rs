@@ -1,10 +1,11 @@
 //! Signals: expressions over time and state, evaluated together once an instant.
 
-use gelenk_expr::Tape;
+use gelenk_expr::{Dual, Tape};
+use nalgebra::Vector3;
 
 use crate::body::BodyId;
 use crate::joint::JointId;
-use crate::math::Vec3;
+use crate::math::{Real, Vec3};
 use crate::model::Model;
 use crate::rows::Instant;
 
@@ -40,18 +41,18 @@ pub struct BodyVector {
 
 impl BodyVector {
     /// R c, the lever from the centre of mass, world axes.
-    pub fn lever(&self, at: &Instant<'_>) -> Vec3 {
-        at.poses[self.body.index()].rot * self.local
+    pub fn lever<T: Real>(&self, at: &Instant<'_, T>) -> Vector3<T> {
+        at.poses[self.body.index()].turn(&self.local)
     }
 
     /// s + R c or R c.
-    pub fn value(&self, at: &Instant<'_>) -> Vec3 {
+    pub fn value<T: Real>(&self, at: &Instant<'_, T>) -> Vector3<T> {
         let r = self.lever(at);
         if self.is_point { at.poses[self.body.index()].s + r } else { r }
     }
 
     /// Its time derivative ṡ + ω × R c or ω × R c.
-    pub fn rate(&self, at: &Instant<'_>) -> Vec3 {
+    pub fn rate<T: Real>(&self, at: &Instant<'_, T>) -> Vector3<T> {
         let twist = &at.twists[self.body.index()];
         let turn = twist.omega.cross(&self.lever(at));
         if self.is_point { twist.s_dot + turn } else { turn }
@@ -60,7 +61,7 @@ impl BodyVector {
 
 impl StateRef {
     /// Its value at an instant; of an input, the default.
-    pub fn value(&self, model: &Model, at: &Instant<'_>) -> f64 {
+    pub fn value<T: Real>(&self, model: &Model, at: &Instant<'_, T>) -> T {
         match *self {
             StateRef::Time => at.t,
             StateRef::Position(vector, axis) => vector.value(at)[axis],
@@ -68,7 +69,7 @@ impl StateRef {
             StateRef::AngularVelocity(body, axis) => at.twists[body.index()].omega[axis],
             StateRef::Coordinate(joint, which) => model.joint_coordinate(joint, which, at),
             StateRef::CoordinateRate(joint, which) => model.joint_velocity(joint, which, at),
-            StateRef::Input(i) => model.inputs[i].value,
+            StateRef::Input(i) => T::from(model.inputs[i].value),
         }
     }
 }
@@ -84,22 +85,75 @@ pub struct Signals {
     pub n: usize,
     /// At the zeros of its outputs a signal has a jump or a corner; the same inputs. `None` when all are smooth.
     pub kinks: Option<Tape>,
+    /// The first signal that has each of these jumps or corners. (`n_kinks`)
+    pub kink_signals: Vec<usize>,
 }
 
 impl Signals {
     /// Evaluates all signals. (n)
-    pub fn evaluate(&self, model: &Model, at: &Instant<'_>, work: &mut Work, values: &mut [f64]) {
+    pub fn evaluate<T: Real>(
+        &self,
+        model: &Model,
+        at: &Instant<'_, T>,
+        work: &mut Work<T>,
+        values: &mut [T],
+    ) {
         let Some(tape) = &self.tape else { return };
         self.run(tape, model, at, work, values);
     }
 
-    /// Evaluates the switching functions of the signals. (`n_kinks`)
-    pub fn evaluate_kinks(
+    /// The values that the tapes' inputs have at an instant. (inputs)
+    pub fn read(&self, model: &Model, at: &Instant<'_>, work: &Work, inputs: &mut Vec<f64>) {
+        inputs.clear();
+        inputs.extend(self.inputs.iter().map(|input| match *input {
+            StateRef::Input(i) => work.held[i],
+            ref other => other.value(model, at),
+        }));
+    }
+
+    /// Evaluates all signals with the choices (`if`, `min`, ...) that `guide`, the inputs of a neighbouring instant, makes. (n)
+    pub fn evaluate_beside(
         &self,
         model: &Model,
         at: &Instant<'_>,
-        work: &mut Work,
+        guide: &[f64],
+        work: &Work,
         values: &mut [f64],
+    ) {
+        let Some(tape) = &self.tape else { return };
+        let mut inputs = Vec::with_capacity(self.inputs.len());
+        self.read(model, at, work, &mut inputs);
+        tape.eval_beside(guide, &inputs, &mut vec![0.0; 2 * tape.n_registers()], values);
+    }
+
+    /// The same with derivatives. (n)
+    pub fn evaluate_dual_beside(
+        &self,
+        model: &Model,
+        at: &Instant<'_, Dual>,
+        guide: &[f64],
+        work: &mut Work<Dual>,
+        values: &mut [Dual],
+    ) {
+        let Some(tape) = &self.tape else { return };
+        for (slot, input) in work.inputs.iter_mut().zip(&self.inputs) {
+            *slot = match *input {
+                StateRef::Input(i) => work.held[i],
+                ref other => other.value(model, at),
+            };
+        }
+        let n = tape.n_registers();
+        let (inputs, registers) = (&work.inputs[..self.inputs.len()], &mut work.registers[..n]);
+        tape.eval_dual_beside(guide, inputs, &mut vec![0.0; n], registers, values);
+    }
+
+    /// Evaluates the switching functions of the signals. (`n_kinks`)
+    pub fn evaluate_kinks<T: Real>(
+        &self,
+        model: &Model,
+        at: &Instant<'_, T>,
+        work: &mut Work<T>,
+        values: &mut [T],
     ) {
         let Some(tape) = &self.kinks else { return };
         self.run(tape, model, at, work, values);
@@ -110,13 +164,13 @@ impl Signals {
         self.kinks.as_ref().map_or(0, Tape::n_outputs)
     }
 
-    fn run(
+    fn run<T: Real>(
         &self,
         tape: &Tape,
         model: &Model,
-        at: &Instant<'_>,
-        work: &mut Work,
-        values: &mut [f64],
+        at: &Instant<'_, T>,
+        work: &mut Work<T>,
+        values: &mut [T],
     ) {
         for (slot, input) in work.inputs.iter_mut().zip(&self.inputs) {
             *slot = match *input {
@@ -125,7 +179,7 @@ impl Signals {
             };
         }
         let n = self.inputs.len();
-        tape.eval(&work.inputs[..n], &mut work.registers[..tape.n_registers()], values);
+        T::eval(tape, &work.inputs[..n], &mut work.registers[..tape.n_registers()], values);
     }
 }
 
@@ -141,9 +195,9 @@ pub enum Value {
 impl Value {
     /// Its value, given the signals of the instant.
     #[inline]
-    pub fn get(self, signals: &[f64]) -> f64 {
+    pub fn get<T: Real>(self, signals: &[T]) -> T {
         match self {
-            Value::Constant(value) => value,
+            Value::Constant(value) => T::from(value),
             Value::Signal(i) => signals[i],
         }
     }
@@ -160,12 +214,12 @@ pub enum TimeFunction {
 
 impl TimeFunction {
     /// f, ḟ, f̈ at time t.
-    pub fn value(&self, t: f64, work: &mut Work) -> [f64; 3] {
+    pub fn value<T: Real>(&self, t: T, work: &mut Work<T>) -> [T; 3] {
         match self {
-            TimeFunction::Constant(c) => [*c, 0.0, 0.0],
+            TimeFunction::Constant(c) => [T::from(*c), T::zero(), T::zero()],
             TimeFunction::Tape(tape) => {
-                let mut out = [0.0; 3];
-                tape.eval(&[t], &mut work.registers[..tape.n_registers()], &mut out);
+                let mut out = [T::zero(); 3];
+                T::eval(tape, &[t], &mut work.registers[..tape.n_registers()], &mut out);
                 out
             }
         }
@@ -174,13 +228,13 @@ impl TimeFunction {
 
 /// Scratch memory for tapes; sized once for a model, so that evaluating allocates nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Work {
+pub struct Work<T = f64> {
     /// Tape registers.
-    pub registers: Vec<f64>,
+    pub registers: Vec<T>,
     /// Tape inputs.
-    pub inputs: Vec<f64>,
+    pub inputs: Vec<T>,
     /// Inputs of the model as they are held now; no scratch, but here so that all evaluations see them. (n inputs)
-    pub held: Vec<f64>,
+    pub held: Vec<T>,
     /// Tape outputs of equations.
-    pub outputs: Vec<f64>,
+    pub outputs: Vec<T>,
 }

@@ -1,8 +1,10 @@
 //! Everything that changes as time passes.
 
+use nalgebra::{Matrix3, Vector3};
+
 use crate::body::BodyId;
 use crate::joint::JointFrame;
-use crate::math::{Mat3, Quat, Vec3, perpendicular_frame};
+use crate::math::{Mat3, Quat, Real, Vec3, lift, perpendicular_frame};
 
 /// Everything that changes as time passes; a clone is a checkpoint.
 #[derive(Debug, PartialEq)]
@@ -78,29 +80,29 @@ impl Clone for State {
 
 /// Where a body is: its principal frame in the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pose {
+pub struct Pose<T = f64> {
     /// Centre of mass, m.
-    pub s: Vec3,
+    pub s: Vector3<T>,
     /// Columns are the principal axes in the world.
-    pub rot: Mat3,
+    pub rot: Matrix3<T>,
 }
 
 /// How a body moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Twist {
+pub struct Twist<T = f64> {
     /// Velocity of the centre of mass, m/s.
-    pub s_dot: Vec3,
+    pub s_dot: Vector3<T>,
     /// Angular velocity, world frame, rad/s.
-    pub omega: Vec3,
+    pub omega: Vector3<T>,
 }
 
 /// Force and torque about the centre of mass on a body, world frame, N and N m.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wrench {
+pub struct Wrench<T = f64> {
     /// Force, N.
-    pub force: Vec3,
+    pub force: Vector3<T>,
     /// Torque about the centre of mass, N m.
-    pub torque: Vec3,
+    pub torque: Vector3<T>,
 }
 
 impl Pose {
@@ -112,6 +114,14 @@ impl Pose {
     /// World position of the point r given in this frame.
     pub fn point(&self, r: &Vec3) -> Vec3 {
         self.s + self.rot * r
+    }
+}
+
+impl<T: Real> Pose<T> {
+    /// R r, a direction given in this frame.
+    #[inline]
+    pub fn turn(&self, r: &Vec3) -> Vector3<T> {
+        self.rot * lift(r)
     }
 }
 

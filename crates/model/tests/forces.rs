@@ -335,7 +335,11 @@ fn ground_is_an_applied_force_of_expressions() {
     let tape = Tape::compile(&pool, &outputs, &symbols).unwrap();
     let mut inputs = vec![StateRef::Position(point, 2)];
     inputs.extend((0..3).map(|axis| StateRef::Velocity(point, axis)));
-    builder.expressions(pool, Vec::new(), Signals { inputs, tape: Some(tape), n: 3, kinks: None });
+    builder.expressions(
+        pool,
+        Vec::new(),
+        Signals { inputs, tape: Some(tape), n: 3, ..Signals::default() },
+    );
     let ground = ForceKind::Applied(AppliedForce {
         point,
         force: [0, 1, 2].map(Value::Signal),

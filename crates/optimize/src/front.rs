@@ -252,7 +252,8 @@ mod tests {
 
     /// A reproducible sequence in −1 … 1.
     fn noise(seed: &mut u64) -> f64 {
-        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *seed =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((*seed >> 33) as f64) / f64::from(1u32 << 30) - 1.0
     }
 

@@ -9,18 +9,24 @@ mod chain;
 mod controls;
 mod flow;
 mod front;
+pub mod gallery;
+mod grid;
 pub mod interior;
 mod motion;
+pub mod problem;
 pub mod program;
 pub mod scale;
 pub mod shape;
+pub mod sqp;
 mod terms;
 mod transcription;
 
-pub use flow::{
-    At, Charted, ControlShape, Duration, Flow, FlowSizes, FormulaScratch, Formulas, Mechanism, MechanismScratch, Shooting, Source,
-};
-pub use motion::{Arrival, Curvature, Fault, Linearized, Motion, Sizes};
 pub use controls::ControlKind;
+pub use flow::{
+    At, Charted, ControlShape, Duration, Flow, FlowSizes, FormulaScratch, Formulas, Mechanism,
+    MechanismScratch, Shooting, Source,
+};
+pub use grid::Grid;
+pub use motion::{Arrival, Curvature, Fault, Linearized, Motion, Sizes};
 pub use terms::{Reads, Terms};
 pub use transcription::{Names, NodeTerms, Phase, Role, Transcription};

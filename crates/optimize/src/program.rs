@@ -2,6 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::motion::Fault;
 use crate::shape::Shape;
@@ -55,6 +56,15 @@ pub struct Weights {
     pub right: Vec<f64>,
 }
 
+/// Full states of nodes; see [`Program::places`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Places {
+    /// By phase and node.
+    pub states: Vec<Vec<Vec<f64>>>,
+    /// Covector of the link into each node; empty where numbers are the states themselves.
+    pub covectors: Vec<Vec<Vec<f64>>>,
+}
+
 /// A condition of a program, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowAt {
@@ -96,6 +106,12 @@ pub trait Program: Sync {
     /// What a condition is called, with its node.
     fn describe(&self, row: RowAt) -> String;
 
+    /// The full states of all nodes, for checkpoints, with the multipliers of links as their covectors where nodes lie in charts.
+    fn places(&self, x: &[f64], links: &[f64]) -> Option<Places> {
+        let _ = (x, links);
+        None
+    }
+
     /// Moves charts to the point x, which is then changed to its numbers in the new charts, and the multipliers of links with it.
     /// True if anything changed.
     fn recenter(&mut self, x: &mut [f64], links: &mut [f64]) -> Result<bool, Fault> {
@@ -117,7 +133,11 @@ pub fn all_values(program: &dyn Program, x: &[f64]) -> Result<Vec<StageValues>, 
 fn finite(values: StageValues) -> Result<StageValues, Fault> {
     let lists = [&values.equal, &values.unequal, &values.left, &values.right];
     let fine = values.cost.is_finite() && lists.iter().all(|l| l.iter().all(|v| v.is_finite()));
-    if fine { Ok(values) } else { Err(Fault::Chart { node: 0, reason: "a value is not a number".into() }) }
+    if fine {
+        Ok(values)
+    } else {
+        Err(Fault::Chart { node: 0, reason: "a value is not a number".into() })
+    }
 }
 
 /// Derivatives of all stages, in parallel. `multipliers` are those of equality rows (links among them) and of inequality rows.
@@ -131,7 +151,8 @@ pub fn all_derivatives(
     let stages: Vec<Result<StageDerivatives, Fault>> = (0..shape.stages.len())
         .into_par_iter()
         .map(|k| {
-            let weights = multipliers.map(|(equal, unequal)| weights(shape, k, cost, equal, unequal));
+            let weights =
+                multipliers.map(|(equal, unequal)| weights(shape, k, cost, equal, unequal));
             program.derivatives(k, &shape.point(x, k), weights.as_ref())
         })
         .collect();

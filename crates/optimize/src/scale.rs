@@ -1,13 +1,15 @@
 //! Scaling: the solvers see variables, conditions and the objective in sizes near one.
 
+use serde::{Deserialize, Serialize};
+
 use crate::motion::Fault;
 use crate::program::{
-    Program, RowAt, StageDerivatives, StageValues, Weights, all_derivatives,
+    Program, RowAt, StageDerivatives, StageValues, Weights, all_derivatives, collect,
 };
 use crate::shape::Shape;
 
 /// Sizes of all variables, conditions and of the objective.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scales {
     /// x = size · scaled x.
     pub variables: Vec<f64>,
@@ -26,27 +28,30 @@ const OBJECTIVE: (f64, f64) = (1e-8, 1e8);
 
 impl Scales {
     /// Scales at a point. `nominal` gives sizes of variables that are known (from bounds, guesses, the user); the others
-    /// follow from the derivatives: rows and columns are balanced in turns, so that units do not matter.
+    /// follow from the derivatives, so that units do not matter.
     pub fn at(program: &dyn Program, x: &[f64], nominal: &[Option<f64>]) -> Result<Scales, Fault> {
         let shape = program.shape();
-        let stages = all_derivatives(program, x, 1.0, None)?;
-        let mut size: Vec<f64> = nominal.iter().map(|n| n.unwrap_or(1.0)).collect();
-        let (mut equal, mut unequal) = rows(shape, &stages, &size);
-        if nominal.iter().any(Option::is_none) {
-            for _ in 0..20 {
-                let columns = columns(shape, &stages, &equal, &unequal);
-                for ((s, n), c) in size.iter_mut().zip(nominal).zip(&columns) {
-                    if n.is_none() && *c > 0.0 {
-                        // Half of the way in the logarithm, as rows move as well.
-                        *s = (*s / c).sqrt();
-                    }
-                }
-                (equal, unequal) = rows(shape, &stages, &size);
+        let none = (vec![0.0; shape.n_equal()], vec![0.0; shape.n_unequal()]);
+        let stages = all_derivatives(program, x, 1.0, Some((&none.0, &none.1)))?;
+        let size = sizes(shape, &stages, nominal);
+        let (equal, unequal) = rows(shape, &stages, &size);
+        let gradient = crate::program::gradient(shape, &stages);
+        let mut steep = gradient.iter().zip(&size).fold(0.0_f64, |m, (g, s)| m.max((g * s).abs()));
+        // A guess at rest may have no slope: then the curvature tells how large the objective becomes.
+        for (k, stage) in stages.iter().enumerate() {
+            let n = shape.stages[k].variables;
+            for (j, h) in stage
+                .hessian
+                .iter()
+                .flat_map(|h| h.diagonal().iter().copied().collect::<Vec<_>>())
+                .enumerate()
+            {
+                let at = if j < n { shape.variable_at(k) + j } else { shape.global_at() + j - n };
+                steep = steep.max((h * size[at] * size[at]).abs());
             }
         }
-        let gradient = crate::program::gradient(shape, &stages);
-        let steep = gradient.iter().zip(&size).fold(0.0_f64, |m, (g, s)| m.max((g * s).abs()));
-        let objective = if steep > 0.0 { (STEEPEST / steep).clamp(OBJECTIVE.0, OBJECTIVE.1) } else { 1.0 };
+        let objective =
+            if steep > 0.0 { (STEEPEST / steep).clamp(OBJECTIVE.0, OBJECTIVE.1) } else { 1.0 };
         Ok(Scales { variables: size, equal, unequal, objective })
     }
 }
@@ -55,26 +60,82 @@ impl Scales {
 fn rows(shape: &Shape, stages: &[StageDerivatives], size: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut equal = vec![0.0_f64; shape.n_equal()];
     let mut unequal = vec![0.0_f64; shape.n_unequal()];
+    // A condition may be flat where it is looked at (a rod upright); its value then tells its size.
+    for (k, stage) in stages.iter().enumerate() {
+        for (i, value) in stage.values.unequal.iter().enumerate() {
+            unequal[shape.unequal_at(k) + i] = value.abs();
+        }
+    }
     each(shape, stages, |which, row, variable, value| {
         let slot = if which { &mut equal[row] } else { &mut unequal[row] };
         *slot = slot.max((value * size[variable]).abs());
     });
-    let invert = |list: Vec<f64>| list.into_iter().map(|m| if m > 0.0 { 1.0 / m } else { 1.0 }).collect();
+    let invert =
+        |list: Vec<f64>| list.into_iter().map(|m| if m > 0.0 { 1.0 / m } else { 1.0 }).collect();
     (invert(equal), invert(unequal))
 }
 
-/// Largest entry of every column in scaled rows.
-fn columns(shape: &Shape, stages: &[StageDerivatives], equal: &[f64], unequal: &[f64]) -> Vec<f64> {
-    let mut most = vec![0.0_f64; shape.n_variables()];
-    each(shape, stages, |which, row, variable, value| {
-        let factor = if which { equal[row] } else { unequal[row] };
-        most[variable] = most[variable].max((value * factor).abs());
+/// Sizes of all variables from those that are known: a row's size is that of the largest change that known variables make in it, and a
+/// variable's size is what changes a row by its size. In this way units pass from variable to variable.
+fn sizes(shape: &Shape, stages: &[StageDerivatives], nominal: &[Option<f64>]) -> Vec<f64> {
+    let mut size = nominal.to_vec();
+    if size.iter().all(Option::is_some) {
+        return size.into_iter().flatten().collect();
+    }
+    let n_equal = shape.n_equal();
+    let mut entries: Vec<(usize, usize, f64)> = Vec::new();
+    each(shape, stages, |is_equal, row, variable, value| {
+        if value != 0.0 {
+            entries.push((if is_equal { row } else { n_equal + row }, variable, value.abs()));
+        }
     });
-    most
+    let n_rows = n_equal + shape.n_unequal();
+    if size.iter().all(Option::is_none) {
+        // Nothing is known: what a condition misses at the guess is the size of its row.
+        let values: Vec<StageValues> = stages.iter().map(|s| s.values.clone()).collect();
+        let (_, equal, _) = collect(shape, &values);
+        let mut seed = vec![0.0_f64; size.len()];
+        for &(row, variable, value) in &entries {
+            if row < n_equal && equal[row] != 0.0 {
+                seed[variable] = seed[variable].max(value / equal[row].abs());
+            }
+        }
+        for (s, c) in size.iter_mut().zip(&seed) {
+            *s = (*c > 0.0).then_some(1.0 / c);
+        }
+    }
+    loop {
+        let mut row_size = vec![0.0_f64; n_rows];
+        for &(row, variable, value) in &entries {
+            if let Some(s) = size[variable] {
+                row_size[row] = row_size[row].max(value * s);
+            }
+        }
+        let mut steepest = vec![0.0_f64; size.len()];
+        for &(row, variable, value) in &entries {
+            if size[variable].is_none() && row_size[row] > 0.0 {
+                steepest[variable] = steepest[variable].max(value / row_size[row]);
+            }
+        }
+        let mut changed = false;
+        for (s, c) in size.iter_mut().zip(&steepest) {
+            if *c > 0.0 {
+                *s = Some(1.0 / c);
+                changed = true;
+            }
+        }
+        if !changed {
+            return size.into_iter().map(|s| s.unwrap_or(1.0)).collect();
+        }
+    }
 }
 
 /// Every entry of the Jacobian: whether it is an equality, row, variable, value.
-fn each(shape: &Shape, stages: &[StageDerivatives], mut visit: impl FnMut(bool, usize, usize, f64)) {
+fn each(
+    shape: &Shape,
+    stages: &[StageDerivatives],
+    mut visit: impl FnMut(bool, usize, usize, f64),
+) {
     for (k, stage) in stages.iter().enumerate() {
         let n = shape.stages[k].variables;
         for j in 0..n + shape.globals {
@@ -111,7 +172,8 @@ impl<'a> Scaled<'a> {
     pub fn new(inner: &'a mut dyn Program, scales: &'a Scales) -> Self {
         let shape = inner.shape().clone();
         let (lower, upper) = inner.bounds();
-        let divide = |list: &[f64]| list.iter().zip(&scales.variables).map(|(b, s)| b / s).collect();
+        let divide =
+            |list: &[f64]| list.iter().zip(&scales.variables).map(|(b, s)| b / s).collect();
         let bounds = (divide(lower), divide(upper));
         let (lower, upper) = inner.row_bounds();
         let times = |list: &[f64]| list.iter().zip(&scales.unequal).map(|(b, s)| b * s).collect();
@@ -125,7 +187,8 @@ impl<'a> Scaled<'a> {
 
     fn size(&self, stage: usize, j: usize) -> f64 {
         let n = self.shape.stages[stage].variables;
-        let at = if j < n { self.shape.variable_at(stage) + j } else { self.shape.global_at() + j - n };
+        let at =
+            if j < n { self.shape.variable_at(stage) + j } else { self.shape.global_at() + j - n };
         self.scales.variables[at]
     }
 
@@ -147,7 +210,8 @@ impl<'a> Scaled<'a> {
     fn scale_values(&self, stage: usize, values: &mut StageValues) {
         values.cost *= self.scales.objective;
         let [equal, unequal, left, right] = self.factors(stage);
-        let times = |list: &mut [f64], by: &[f64]| list.iter_mut().zip(by).for_each(|(v, f)| *v *= f);
+        let times =
+            |list: &mut [f64], by: &[f64]| list.iter_mut().zip(by).for_each(|(v, f)| *v *= f);
         times(&mut values.equal, equal);
         times(&mut values.unequal, unequal);
         times(&mut values.left, left);
@@ -219,9 +283,18 @@ impl Program for Scaled<'_> {
         self.inner.describe(row)
     }
 
+    fn places(&self, x: &[f64], links: &[f64]) -> Option<crate::program::Places> {
+        let plain: Vec<f64> = x.iter().zip(&self.scales.variables).map(|(x, s)| x * s).collect();
+        let multipliers: Vec<f64> =
+            links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
+        self.inner.places(&plain, &multipliers)
+    }
+
     fn recenter(&mut self, x: &mut [f64], links: &mut [f64]) -> Result<bool, Fault> {
-        let mut plain: Vec<f64> = x.iter().zip(&self.scales.variables).map(|(x, s)| x * s).collect();
-        let mut multipliers: Vec<f64> = links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
+        let mut plain: Vec<f64> =
+            x.iter().zip(&self.scales.variables).map(|(x, s)| x * s).collect();
+        let mut multipliers: Vec<f64> =
+            links.iter().zip(&self.scales.equal).map(|(l, s)| l * s).collect();
         if !self.inner.recenter(&mut plain, &mut multipliers)? {
             return Ok(false);
         }

@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::controls::{ControlKind, ControlStage, control_stages};
 use crate::motion::{Fault, Linearized, Motion};
-use crate::program::{Program, RowAt, StageDerivatives, StageValues, Weights};
+use crate::program::{Places, Program, RowAt, StageDerivatives, StageValues, Weights};
 use crate::shape::{Shape, StageShape};
 use crate::terms::{Reads, Terms};
 
@@ -47,6 +47,8 @@ pub struct Phase<M> {
     pub refine: usize,
     /// Number of controls.
     pub controls: usize,
+    /// How many of the quantities, the first ones, are the full state.
+    pub full_states: usize,
     /// The motion's parameters as global variables.
     pub parameters: Vec<usize>,
     /// Weights of squared changes of controls; empty for none.
@@ -145,7 +147,9 @@ impl<M: Motion> Transcription<M> {
                 for (t, role) in set.map_or(&[][..], |s| &s.roles[..]).iter().enumerate() {
                     match *role {
                         Role::Cost => stage.cost.push(t),
-                        Role::Condition { lower, upper, .. } if upper <= lower => stage.equal.push(t),
+                        Role::Condition { lower, upper, .. } if upper <= lower => {
+                            stage.equal.push(t)
+                        }
                         Role::Condition { lower, upper, .. } => {
                             stage.unequal.push(t);
                             row_lower.push(lower);
@@ -204,14 +208,22 @@ impl<M: Motion> Transcription<M> {
     }
 
     /// The control numbers (carried, fresh) that give the motion's numbers `u` at the start of a piece.
-    pub fn set_controls(&self, x: &mut [f64], phase: usize, node: usize, start: &[f64], end: &[f64]) {
+    pub fn set_controls(
+        &self,
+        x: &mut [f64],
+        phase: usize,
+        node: usize,
+        start: &[f64],
+        end: &[f64],
+    ) {
         let p = &self.phases[phase];
         let k = self.stage_of(phase, node);
         let (control, m) = (&self.stages[k].control, p.controls);
         let at = self.shape.variable_at(k) + self.stages[k].states;
         let inside = !node.is_multiple_of(p.refine);
         let last = node == p.motion.intervals();
-        let mut put = |offset: usize, from: &[f64]| x[at + offset..at + offset + m].copy_from_slice(from);
+        let mut put =
+            |offset: usize, from: &[f64]| x[at + offset..at + offset + m].copy_from_slice(from);
         match p.kind {
             ControlKind::Constant => {
                 if control.carried > 0 {
@@ -232,6 +244,16 @@ impl<M: Motion> Transcription<M> {
             }
             _ => {}
         }
+    }
+
+    /// The integral of the Lagrange term over the interval that begins at stage k.
+    pub fn integral(&self, k: usize, z: &[f64]) -> Result<f64, Fault> {
+        let stage = &self.stages[k];
+        if !stage.advances {
+            return Ok(0.0);
+        }
+        let point = &stage.to_motion * DVector::from_column_slice(z);
+        Ok(self.phases[stage.phase].motion.advance(stage.node, point.as_slice())?.cost)
     }
 
     fn set(&self, stage: &Stage) -> Option<&NodeTerms> {
@@ -309,7 +331,12 @@ impl<M: Motion> Program for Transcription<M> {
         Ok(out)
     }
 
-    fn derivatives(&self, k: usize, z: &[f64], weights: Option<&Weights>) -> Result<StageDerivatives, Fault> {
+    fn derivatives(
+        &self,
+        k: usize,
+        z: &[f64],
+        weights: Option<&Weights>,
+    ) -> Result<StageDerivatives, Fault> {
         let stage = &self.stages[k];
         let shape = &self.shape.stages[k];
         let phase = &self.phases[stage.phase];
@@ -375,7 +402,9 @@ impl<M: Motion> Program for Transcription<M> {
             let mut along = DMatrix::zeros(inputs.len(), n);
             for (i, reads) in set.terms.inputs.iter().enumerate() {
                 match *reads {
-                    Reads::Quantity(q) => along.set_row(i, &(first.jacobian.row(q) * &stage.to_motion)),
+                    Reads::Quantity(q) => {
+                        along.set_row(i, &(first.jacobian.row(q) * &stage.to_motion))
+                    }
                     Reads::Global(g) => along[(i, n_w + g)] = 1.0,
                 }
             }
@@ -424,7 +453,8 @@ impl<M: Motion> Program for Transcription<M> {
                     }
                 }
                 if quantity.iter().any(|&w| w != 0.0) {
-                    let second = phase.motion.observe(stage.node, point.as_slice(), Some(&quantity))?;
+                    let second =
+                        phase.motion.observe(stage.node, point.as_slice(), Some(&quantity))?;
                     if let Some(curvature) = &second.curvature {
                         *hessian += stage.to_motion.tr_mul(&(curvature * &stage.to_motion));
                     }
@@ -459,6 +489,31 @@ impl<M: Motion> Program for Transcription<M> {
             }
             RowAt::Variable(flat) => self.variable_name(flat),
         }
+    }
+
+    fn places(&self, x: &[f64], links: &[f64]) -> Option<Places> {
+        let mut places = Places::default();
+        for (i, phase) in self.phases.iter().enumerate() {
+            let (mut states, mut covectors) = (Vec::new(), Vec::new());
+            for node in 0..=phase.motion.intervals() {
+                let point = self.motion_point(x, i, node);
+                let observed = phase.motion.observe(node, point.as_slice(), None).ok()?;
+                states.push(observed.values.as_slice()[..phase.full_states].to_vec());
+                let k = self.stage_of(i, node);
+                let n = self.stages[k].states;
+                if node > 0 && n != phase.full_states {
+                    // Q (QᵀQ)⁻¹ λ: the least covector whose pull to the chart is λ.
+                    let q = observed.jacobian.view((0, 0), (phase.full_states, n)).into_owned();
+                    let at = self.shape.link_at(k - 1);
+                    let lambda = DVector::from_column_slice(&links[at..at + n]);
+                    let solved = q.tr_mul(&q).cholesky()?.solve(&lambda);
+                    covectors.push((q * solved).as_slice().to_vec());
+                }
+            }
+            places.states.push(states);
+            places.covectors.push(covectors);
+        }
+        Some(places)
     }
 
     fn recenter(&mut self, x: &mut [f64], links: &mut [f64]) -> Result<bool, Fault> {
@@ -509,12 +564,42 @@ impl<M: Motion> Program for Transcription<M> {
 }
 
 impl<M: Motion> Transcription<M> {
+    /// Multipliers of links from covectors of full states; see [`Program::places`].
+    pub fn pull_links(
+        &self,
+        x: &[f64],
+        covectors: &[Vec<Vec<f64>>],
+        links: &mut [f64],
+    ) -> Result<(), Fault> {
+        for (i, phase) in self.phases.iter().enumerate() {
+            for (before, covector) in
+                covectors.get(i).map_or(&[][..], |c| &c[..]).iter().enumerate()
+            {
+                let node = before + 1;
+                let point = self.motion_point(x, i, node);
+                let observed = phase.motion.observe(node, point.as_slice(), None)?;
+                let k = self.stage_of(i, node);
+                let n = self.stages[k].states;
+                let q = observed.jacobian.view((0, 0), (phase.full_states, n)).into_owned();
+                let lambda = q.tr_mul(&DVector::from_column_slice(covector));
+                let at = self.shape.link_at(k - 1);
+                links[at..at + n].copy_from_slice(lambda.as_slice());
+            }
+        }
+        Ok(())
+    }
+
     fn variable_name(&self, flat: usize) -> String {
         if flat >= self.shape.global_at() {
             let i = flat - self.shape.global_at();
-            return self.names.globals.get(i).map_or_else(|| "a parameter".into(), |n| format!("`{n}`"));
+            return self
+                .names
+                .globals
+                .get(i)
+                .map_or_else(|| "a parameter".into(), |n| format!("`{n}`"));
         }
-        let k = (0..self.stages.len()).rev().find(|&k| self.shape.variable_at(k) <= flat).unwrap_or(0);
+        let k =
+            (0..self.stages.len()).rev().find(|&k| self.shape.variable_at(k) <= flat).unwrap_or(0);
         let stage = &self.stages[k];
         let i = flat - self.shape.variable_at(k);
         let list = if i < stage.states { &self.names.states } else { &self.names.controls };

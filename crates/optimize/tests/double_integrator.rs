@@ -8,8 +8,8 @@ use gelenk_optimize::interior::{InteriorOptions, Status, solve};
 use gelenk_optimize::program::Program;
 use gelenk_optimize::scale::{Scaled, Scales};
 use gelenk_optimize::{
-    Arrival, ControlKind, Fault, Linearized, Motion, Names, NodeTerms, Phase, Reads, Role, Sizes, Terms,
-    Transcription,
+    Arrival, ControlKind, Fault, Linearized, Motion, Names, NodeTerms, Phase, Reads, Role, Sizes,
+    Terms, Transcription,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -69,7 +69,12 @@ impl Motion for Glider {
     fn quantities(&self) -> &[String] {
         &self.names
     }
-    fn observe(&self, node: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn observe(
+        &self,
+        node: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         let last = node == self.n;
         let n = if last { 3 } else { 4 };
         let mut jacobian = DMatrix::zeros(4, n);
@@ -99,7 +104,8 @@ fn program(n: usize, effort: f64, cost: &str) -> Transcription<Glider> {
     let symbols: Vec<_> = motion.names.iter().map(|n| pool.symbol(n)).collect();
     let reads = |e| symbols.iter().position(|s| *s == e).map(Reads::Quantity);
     let terms = Terms::new(&mut pool, &expressions, reads).unwrap();
-    let hold = |name: &str, value: f64| Role::Condition { name: name.into(), lower: value, upper: value };
+    let hold =
+        |name: &str, value: f64| Role::Condition { name: name.into(), lower: value, upper: value };
     let set = NodeTerms { terms, roles: vec![Role::Cost, hold("arrive", 1.0), hold("stop", 0.0)] };
     let mut nodes = vec![None; n + 1];
     nodes[n] = Some(0);
@@ -108,6 +114,7 @@ fn program(n: usize, effort: f64, cost: &str) -> Transcription<Glider> {
         kind: ControlKind::Constant,
         refine: 1,
         controls: 1,
+        full_states: 2,
         parameters: vec![0],
         smooth: Vec::new(),
         nodes,
@@ -129,11 +136,19 @@ fn run(program: &mut Transcription<Glider>, x: &[f64]) -> (Status, f64, usize, V
     let mut watch = |report: &gelenk_optimize::interior::Report<'_>| {
         println!(
             "{:3} {:12.6e} {:9.2e} {:9.2e} α {:7.1e} μ {:8.1e} {} {}",
-            report.iteration, report.objective, report.infeasibility, report.kkt, report.step, report.mu, report.active, report.restoring
+            report.iteration,
+            report.objective,
+            report.infeasibility,
+            report.kkt,
+            report.step,
+            report.mu,
+            report.active,
+            report.restoring
         );
         ControlFlow::Continue(())
     };
-    let outcome = solve(&mut scaled, &start, None, &InteriorOptions::default(), &mut watch).unwrap();
+    let outcome =
+        solve(&mut scaled, &start, None, &InteriorOptions::default(), &mut watch).unwrap();
     let x = outcome.state.x().iter().zip(&scales.variables).map(|(x, s)| x * s).collect();
     (outcome.status, outcome.objective / scales.objective, outcome.state.iterations, x)
 }

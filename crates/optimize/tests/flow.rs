@@ -11,9 +11,16 @@ fn names(list: &[&str]) -> Vec<String> {
 }
 
 /// A motion by formulas: states with rates, controls, parameters, cost.
-fn formulas(states: &[(&str, &str)], controls: &[&str], parameters: &[&str], cost: &str) -> Formulas {
+fn formulas(
+    states: &[(&str, &str)],
+    controls: &[&str],
+    parameters: &[&str],
+    cost: &str,
+) -> Formulas {
     let mut pool = Pool::new();
-    let symbol = |pool: &mut Pool, list: &[&str]| -> Vec<Expr> { list.iter().map(|n| pool.symbol(n)).collect() };
+    let symbol = |pool: &mut Pool, list: &[&str]| -> Vec<Expr> {
+        list.iter().map(|n| pool.symbol(n)).collect()
+    };
     let (u, p) = (symbol(&mut pool, controls), symbol(&mut pool, parameters));
     let pairs: Vec<(Expr, Expr)> = states
         .iter()
@@ -37,8 +44,20 @@ fn swing(shape: ControlShape) -> Shooting<Formulas> {
         &["k", "T"],
         "u.a^2*q + v^2*s + t*k",
     );
-    let durations = vec![Duration::Part { parameter: 1, part: 0.4 }, Duration::Part { parameter: 1, part: 0.6 }, Duration::Fixed(0.3)];
-    Shooting::new(flow, shape, durations, 3, &names(&["q", "r", "v", "w", "s"]), &names(&["a", "b"]), &names(&["k", "T"]))
+    let durations = vec![
+        Duration::Part { parameter: 1, part: 0.4 },
+        Duration::Part { parameter: 1, part: 0.6 },
+        Duration::Fixed(0.3),
+    ];
+    Shooting::new(
+        flow,
+        shape,
+        durations,
+        3,
+        &names(&["q", "r", "v", "w", "s"]),
+        &names(&["a", "b"]),
+        &names(&["k", "T"]),
+    )
 }
 
 fn point(n: usize, scale: f64) -> Vec<f64> {
@@ -123,7 +142,8 @@ impl System for Swing {
     }
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Failure> {
         let tau = (t - self.t[0]) / (self.t[1] - self.t[0]);
-        let u: [f64; 2] = std::array::from_fn(|i| self.u[0][i] + tau * (self.u[1][i] - self.u[0][i]));
+        let u: [f64; 2] =
+            std::array::from_fn(|i| self.u[0][i] + tau * (self.u[1][i] - self.u[0][i]));
         let (q, r, v, w, s, k) = (x[0], x[1], x[2], x[3], x[4], self.p[0]);
         dx[0] = v;
         dx[1] = w;
@@ -151,8 +171,11 @@ fn maps_agree_with_the_adaptive_integrator_and_have_order_five() {
     let exact = DVector::from_column_slice(run.y());
     let mut errors = Vec::new();
     for steps in [2, 4, 8] {
-        let durations =
-            vec![Duration::Part { parameter: 1, part: 0.4 }, Duration::Part { parameter: 1, part: 0.6 }, Duration::Fixed(0.3)];
+        let durations = vec![
+            Duration::Part { parameter: 1, part: 0.4 },
+            Duration::Part { parameter: 1, part: 0.6 },
+            Duration::Fixed(0.3),
+        ];
         let finer = Shooting::new(
             motion.flow().clone(),
             ControlShape::Linear,
@@ -169,13 +192,17 @@ fn maps_agree_with_the_adaptive_integrator_and_have_order_five() {
     let orders = [(errors[0] / errors[1]).log2(), (errors[1] / errors[2]).log2()];
     assert!(orders.iter().all(|o| (4.5..6.5).contains(o)), "{errors:?} {orders:?}");
     // Steps by error control.
-    let points: Vec<DVector<f64>> = (0..3)
-        .map(|k| DVector::from_vec(z[..motion.sizes(k).total()].to_vec()))
-        .collect();
+    let points: Vec<DVector<f64>> =
+        (0..3).map(|k| DVector::from_vec(z[..motion.sizes(k).total()].to_vec())).collect();
     motion.choose_steps(&points, 1e-10).expect("it runs");
     let end = motion.advance(interval, &z).expect("it runs");
-    let error = (DVector::from_iterator(6, end.state.iter().copied().chain([end.cost])) - &exact).amax();
-    assert!(error < 1e-9 && motion.n_steps(interval) > 2, "{error:e} in {} steps", motion.n_steps(interval));
+    let error =
+        (DVector::from_iterator(6, end.state.iter().copied().chain([end.cost])) - &exact).amax();
+    assert!(
+        error < 1e-9 && motion.n_steps(interval) > 2,
+        "{error:e} in {} steps",
+        motion.n_steps(interval)
+    );
 }
 
 /// Two masses on rods with a spring, a driven couple and soft ground.
@@ -236,9 +263,13 @@ fn crane(shape: ControlShape) -> (Shooting<Mechanism>, Vec<f64>) {
     let free = names(&["k", "T"]);
     let mut source = Source::from_model(&loaded, &free).expect("point masses");
     source.set_cost("a.z^2*k + u.push^2*b.vx + t").expect("an expression");
-    let (states, controls, start) = (source.names.clone(), source.control_names.clone(), source.start.clone());
+    let (states, controls, start) =
+        (source.names.clone(), source.control_names.clone(), source.start.clone());
     let mechanism = Mechanism::new(source).expect("constraints that do not change");
-    let durations = vec![Duration::Part { parameter: 1, part: 0.3 }, Duration::Part { parameter: 1, part: 0.7 }];
+    let durations = vec![
+        Duration::Part { parameter: 1, part: 0.3 },
+        Duration::Part { parameter: 1, part: 0.7 },
+    ];
     let mut motion = Shooting::new(mechanism, shape, durations, 4, &states, &controls, &free);
     let mut states = vec![start; 3];
     for (i, state) in states.iter_mut().enumerate() {

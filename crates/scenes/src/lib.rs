@@ -53,6 +53,7 @@ scenes! {
     "robot-arm": "six axes with servos";
     "walker": "six legs with eighteen servos, walking in the air";
     "walking-mechanism": "ten point masses on two legs, with five muscles as inputs, on soft ground";
+    "quadruped": "fourteen point masses on four legs, with nine muscles as inputs, on soft ground";
     "sliding-rod": "rod whose tip glides in a tilted plane: its centre follows a parabola";
     "rope-bridge": "planks tied by ropes that catch them";
     "chain-100": "hanging chain of 100 links (any number: --set n=1000)";
@@ -65,6 +66,7 @@ scenes! {
     "stack": "ten boxes on one another stand still";
     "pyramid": "fifty-five bricks in ten rows";
     "arch": "loose wedge stones, held by weight and friction alone";
+    "dominoes": "thirty dominoes fall one after the other";
     "newtons-cradle": "five hanging balls: what goes in comes out";
     "spinning-top": "top on a table: precession with a tip free to slide";
     "tippe-top": "ball with a low centre of mass: it turns over";

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use gelenk::compare::{CompareError, CompareOptions, Comparison, Difference, compare, plot_svg};
 use gelenk::model::Model;
-use gelenk::precision::{Method, Trial, precision};
 use serde_json::{Map, Value, json};
 
 use crate::Manner;
@@ -14,7 +13,7 @@ use crate::args::CompareArgs;
 use crate::show::{BAD, BOLD, DIM, GOOD, styled, width};
 use crate::source::{self, Start};
 use crate::text::{Align, Table, grouped, sig, wrap};
-use crate::{files, interrupt};
+use crate::{files, interrupt, reports};
 
 /// Longer comparisons of chaotic models measure chaos; this is the default end, s.
 const USUAL_DURATION: f64 = 1.0;
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let options = options(args, model)?;
-    for path in args.plot.iter().chain(&args.precision) {
+    for path in args.plot.iter().chain(&args.report) {
         files::check_place(path, &args.model.model)?;
     }
     interrupt::be_graceful();
@@ -48,18 +47,13 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
         json.insert("plot".to_owned(), path.display().to_string().into());
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
-    if let Some(path) = &args.precision {
-        let methods = precision(model, options.duration, &mut || {
-            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        let methods = methods.map_err(|error| failure(&error))?;
-        files::write(path, gelenk::precision::plot_svg(model, &methods).as_bytes())?;
-        json.insert("precision".to_owned(), precision_json(&methods));
-        text.push_str(&precision_text(&methods));
-        let _ = writeln!(text, "\nplot: {}", path.display());
-    }
     let exit = if comparison.agree { Exit::Done } else { Exit::Negative };
-    Ok(Answer::done(Value::Object(json), text).exit(exit))
+    let mut answer = Answer::done(Value::Object(json), text).exit(exit);
+    if let Some(path) = &args.report {
+        let report = reports::of_comparison(&loaded, &options, &comparison);
+        reports::write(&mut answer, path, &report)?;
+    }
+    Ok(answer)
 }
 
 fn options(args: &CompareArgs, model: &Model) -> Result<CompareOptions, Failure> {
@@ -152,34 +146,6 @@ fn to_json(model: &Model, options: &CompareOptions, comparison: &Comparison) -> 
         Value::Object(map) => map,
         _ => Map::new(),
     }
-}
-
-fn precision_json(methods: &[Method]) -> Value {
-    let trial = |t: &Trial| json!({ "setting": t.setting, "steps": t.steps, "seconds": t.seconds, "error": t.error });
-    let list = methods.iter().map(
-        |m| json!({ "method": m.name, "trials": m.trials.iter().map(trial).collect::<Vec<_>>() }),
-    );
-    Value::Array(list.collect())
-}
-
-fn precision_text(methods: &[Method]) -> String {
-    let mut out = format!("\n{}\n", styled(BOLD, "What an error costs"));
-    let mut table =
-        Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
-    table.styled(DIM, ["", "step or tolerance", "steps", "time, s", "error, m"]);
-    for method in methods {
-        for trial in &method.trials {
-            table.row([
-                method.name.clone(),
-                format!("{:.2e}", trial.setting),
-                grouped(trial.steps),
-                format!("{:.2e}", trial.seconds),
-                format!("{:.1e}", trial.error),
-            ]);
-        }
-    }
-    out.push_str(&table.render(width()));
-    out
 }
 
 fn to_text(model: &Model, options: &CompareOptions, comparison: &Comparison) -> String {

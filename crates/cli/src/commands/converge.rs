@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::show::{BOLD, DIM, styled, width};
 use crate::source::{self, Start};
 use crate::text::{Align, Table, sig, wrap};
-use crate::{files, interrupt};
+use crate::{files, interrupt, reports};
 
 /// Longer studies of chaotic models measure chaos; this is the default end, s.
 const USUAL_DURATION: f64 = 1.0;
@@ -23,9 +23,7 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let settings = settings(args, model)?;
-    if let Some(path) = &args.plot {
-        files::check_place(path, &args.model.model)?;
-    }
+    files::check_places(args.plot.iter().chain(&args.report), &args.model.model)?;
     let options = StudyOptions { levels: args.levels, quantities: args.quantity.clone() };
     interrupt::be_graceful();
     let mut progress = Progress::of_work(&model.name, 1.0, manner.quiet);
@@ -42,7 +40,11 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
         json.insert("plot".to_owned(), path.display().to_string().into());
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
-    Ok(Answer::done(Value::Object(json), text))
+    let mut answer = Answer::done(Value::Object(json), text);
+    if let Some(path) = &args.report {
+        reports::write(&mut answer, path, &reports::of_study(&loaded, &study))?;
+    }
+    Ok(answer)
 }
 
 /// The model's settings with those of the command line; tight tolerances and a short end unless told.

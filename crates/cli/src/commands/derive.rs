@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use crate::Manner;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::{DeriveArgs, DeriveFormat};
-use crate::files;
 use crate::parse::assignment;
 use crate::source::{self, Start};
 use crate::text::sig;
+use crate::{files, reports};
 
 /// Longer points are no points, bytes.
 const LONGEST_POINT: u64 = 1 << 20;
@@ -23,9 +23,7 @@ const LONGEST_POINT: u64 = 1 << 20;
 pub(crate) fn run(args: &DeriveArgs, manner: Manner) -> Result<Answer, Failure> {
     let loaded = source::load(&args.model, Start::MayBeOpen, manner)?;
     let what = parts(&args.what)?;
-    if let Some(path) = &args.output {
-        files::check_place(path, &args.model.model)?;
-    }
+    files::check_places(args.output.iter().chain(&args.report), &args.model.model)?;
     let linearize = args.linearize.as_deref().map(place).transpose()?;
     let describes = manner.json || !is_code(args.format);
     let options = DeriveOptions {
@@ -67,12 +65,21 @@ pub(crate) fn run(args: &DeriveArgs, manner: Manner) -> Result<Answer, Failure> 
         json.insert("code".to_owned(), text.clone().into());
     }
     json.insert("warnings".to_owned(), serde_json::json!(source::warnings(&loaded)));
-    let Some(path) = &args.output else {
-        return Ok(Answer::done(Value::Object(json), text).asked());
+    let mut answer = match &args.output {
+        Some(path) => {
+            files::write(path, text.as_bytes())?;
+            json.insert("output".to_owned(), path.display().to_string().into());
+            Answer::done(Value::Object(json), format!("equations: {}\n", path.display()))
+        }
+        // With a report the equations are there.
+        None if args.report.is_some() => Answer::done(Value::Object(json), String::new()),
+        None => Answer::done(Value::Object(json), text).asked(),
     };
-    files::write(path, text.as_bytes())?;
-    json.insert("output".to_owned(), path.display().to_string().into());
-    Ok(Answer::done(Value::Object(json), format!("equations: {}\n", path.display())))
+    if let Some(path) = &args.report {
+        let report = reports::of_derivation(&loaded, &derivation, &what);
+        reports::write(&mut answer, path, &report)?;
+    }
+    Ok(answer)
 }
 
 fn is_code(format: DeriveFormat) -> bool {

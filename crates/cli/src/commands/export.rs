@@ -4,8 +4,12 @@ use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use gelenk::export::{ExportError, write_csv, write_parquet};
+use gelenk::export::{
+    ExportError, plot_svg, to_glb, to_gltf, write_csv, write_foxglove, write_parquet,
+};
 use gelenk::film::film_strip;
+use gelenk::model::State;
+use gelenk::picture::{PictureOptions, picture};
 use gelenk::thin::Thinned;
 use gelenk::{Recording, RecordingError};
 use serde_json::{Map, Value, json};
@@ -16,10 +20,14 @@ use crate::args::ExportArgs;
 use crate::text::counted;
 use crate::{Manner, files, show, source};
 
+/// Frames of an animation: more are thinned out.
+const MOST_KEYS: usize = 20_000;
+
 pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> {
     let path = &args.recording;
     files::must_exist(path, "recording")?;
-    let outputs = [&args.csv, &args.parquet, &args.film];
+    let outputs =
+        [&args.csv, &args.parquet, &args.film, &args.plot, &args.gltf, &args.foxglove, &args.png];
     let outputs = outputs.into_iter().flatten().filter(|output| !is_stdout(output));
     files::check_places(outputs, &path.display().to_string())?;
     let to_stdout = args.csv.as_deref().is_some_and(is_stdout);
@@ -63,14 +71,44 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
         files::write_with(output, fill, |error| writing(output, &error))?;
         tell("parquet", output);
     }
-    if let Some(output) = &args.film {
-        let mut film = Thinned::new(MOST_FRAMES);
+    if let Some(output) = &args.plot {
+        let svg = plot_svg(&model, recording.samples(), &args.of);
+        let svg = svg.map_err(|error| writing(output, &error))?;
+        files::write(output, svg.as_bytes())?;
+        tell("plot", output);
+    }
+    if let Some(output) = &args.foxglove {
+        let samples = recording.samples();
+        let fill = |file: &mut _| write_foxglove(&model, samples, file).map(drop);
+        files::write_with(output, fill, |error| writing(output, &error))?;
+        tell("foxglove", output);
+    }
+    let mut states = |most: usize| -> Result<Vec<(f64, State)>, Failure> {
+        let mut film = Thinned::new(most);
         for sample in recording.samples() {
             film.push(&sample.map_err(|error| reading(path, &error))?.state);
         }
-        let svg = film_strip(&model, &film.into_states(), &args.strip.options());
+        Ok(film.into_states())
+    };
+    if let Some(output) = &args.film {
+        let svg = film_strip(&model, &states(MOST_FRAMES)?, &args.strip.options());
         files::write(output, svg.as_bytes())?;
         tell("film", output);
+    }
+    if let Some(output) = &args.gltf {
+        let states = states(MOST_KEYS)?;
+        let json = output.extension().is_some_and(|e| e.eq_ignore_ascii_case("gltf"));
+        let bytes =
+            if json { to_gltf(&model, &states).into_bytes() } else { to_glb(&model, &states) };
+        files::write(output, &bytes)?;
+        tell("gltf", output);
+    }
+    if let Some(output) = &args.png {
+        let (width, height) = args.size;
+        let instants = usize::from(args.instants);
+        let options = PictureOptions { width, height, instants, at: args.at };
+        files::write(output, &picture(&model, &states(MOST_KEYS)?, &options))?;
+        tell("png", output);
     }
     let samples = recording.n_samples();
     let _ = writeln!(text, "{} of `{}`", counted(samples, "sample", "samples"), model.name);

@@ -9,14 +9,19 @@ mod converge;
 mod derive;
 mod drift;
 mod export;
+mod import;
 mod lagr;
 mod models;
+mod optimize;
 mod points;
 mod run;
 mod schema;
+mod sensitivity;
 mod singularities;
 mod tables;
 mod verify;
+mod view;
+mod workprecision;
 
 use crate::Manner;
 use crate::answer::{Answer, Failure};
@@ -26,12 +31,16 @@ use crate::args::Command;
 pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Failure> {
     match command {
         Command::Run(args) => run::run(args, manner),
+        Command::View(args) => view::run(args, manner),
         Command::Check(args) => check::run(args, manner),
         Command::Assemble(args) => assemble::run(args, manner),
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
         Command::Derive(args) => derive::run(args, manner),
+        Command::Optimize(args) => optimize::run(args, manner),
         Command::Compare(args) => compare::run(args, manner),
+        Command::Sensitivity(args) => sensitivity::run(args, manner),
+        Command::Workprecision(args) => workprecision::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),
         Command::Singularities(args) => singularities::run(args, manner),
@@ -40,6 +49,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),
+        Command::Import(args) => import::run(args, manner),
         Command::Schema => schema::run(),
         Command::Completions { shell } => Ok(completions::run(*shell)),
     }

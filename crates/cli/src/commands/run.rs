@@ -14,6 +14,7 @@ use gelenk::model::{
 use gelenk::recording::{FileSink, Header};
 use gelenk::thin::Thinned;
 use gelenk::{Recorder, RecordingError};
+use gelenk_viewer::report::Motion;
 use serde_json::{Value, json};
 
 use crate::Manner;
@@ -24,7 +25,7 @@ use crate::show::{BOLD, HINT, styled, width};
 use crate::source::{self, Start};
 use crate::summary::summary;
 use crate::text::{Align, Table, bytes, counted, sig};
-use crate::{files, interrupt, show};
+use crate::{files, interrupt, reports, show};
 
 /// How many states are kept for a film strip.
 pub(super) const MOST_FRAMES: usize = 2000;
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     interrupt::be_graceful();
     let settings = chosen(model, settings)?;
     let output = output(args, model, manner);
-    files::check_places(output.iter().chain(&args.film), &args.model.model)?;
+    let outputs = output.iter().chain(&args.film).chain(&args.report);
+    files::check_places(outputs, &args.model.model)?;
     let recorder = match &output {
         Some(path) => {
             let header = Header::of_loaded(&loaded, &args.model.set, &settings);
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         model,
         recorder,
         film: args.film.as_ref().map(|_| Thinned::new(MOST_FRAMES)),
+        motion: args.report.as_ref().map(|_| Motion::default()),
         samples: Vec::new(),
         states: Vec::new(),
         corrected_start: None,
@@ -71,10 +74,13 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         Parts { model, settings: &settings, report, wall_seconds }.answer(&loaded, &watch, manner);
     // Whatever happened: what was reached is saved, then told.
     let recorder = watch.recorder.take();
-    let mut trouble = None;
+    let (mut trouble, mut certificate) = (None, None);
     if let (Some(path), Some(recorder)) = (&output, recorder) {
         match recorder.finish(result.as_ref()) {
-            Ok(certificate) => told_recording(&mut answer, path, certificate.samples),
+            Ok(made) => {
+                told_recording(&mut answer, path, made.samples);
+                certificate = Some(made);
+            }
             Err(error) => trouble = Some(recording_failure(&error)),
         }
     }
@@ -86,6 +92,21 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
                 let _ = writeln!(answer.text, "film: {}", path.display());
             }
             Err(failure) => trouble = trouble.or(Some(failure)),
+        }
+    }
+    if let (Some(path), Some(motion)) = (&args.report, watch.motion.take()) {
+        let reason = result.as_ref().err().map(|failure| failure.reason.as_str());
+        let page = reports::of_run(
+            &loaded,
+            &settings,
+            report,
+            reason,
+            wall_seconds,
+            motion,
+            certificate.as_ref(),
+        );
+        if let Err(failure) = reports::write(&mut answer, path, &page) {
+            trouble = trouble.or(Some(failure));
         }
     }
     if let Err(failure) = &result {
@@ -177,6 +198,8 @@ struct Watch<'m> {
     recorder: Option<Recorder<FileSink>>,
     /// Samples for the film strip, if one is wanted.
     film: Option<Thinned>,
+    /// The motion for the report, if one is wanted.
+    motion: Option<Motion>,
     /// States at the times of `--at`.
     samples: Vec<Value>,
     states: Vec<State>,
@@ -198,6 +221,9 @@ impl Observer for Watch<'_> {
         if let Some(film) = &mut self.film {
             film.push(sample.state);
         }
+        if let Some(motion) = &mut self.motion {
+            motion.sample(self.model, sample);
+        }
         self.recorder.as_mut().map_or(ControlFlow::Continue(()), |r| r.sample(sample))
     }
 
@@ -210,6 +236,9 @@ impl Observer for Watch<'_> {
     }
 
     fn event(&mut self, event: &Event) {
+        if let Some(motion) = &mut self.motion {
+            motion.event(event);
+        }
         if let Some(recorder) = &mut self.recorder {
             recorder.event(event);
         }
@@ -362,6 +391,7 @@ fn hint(args: &RunArgs, output: Option<&Path>) -> String {
     if let Some(path) = output {
         let path = path.display().to_string();
         let stem = path.strip_suffix(".mcap").unwrap_or(&path);
+        hints.push(format!("gelenk view {path}"));
         hints.push(format!("gelenk verify {path}"));
         hints.push(format!("gelenk export {path} --csv {stem}.csv"));
         if args.film.is_none() {

@@ -13,7 +13,7 @@ use crate::args::TablesArgs;
 use crate::progress::Progress;
 use crate::show::{BAD, BOLD, DIM, GOOD, styled, width};
 use crate::text::{Align, Table as Columns, sig, wrap};
-use crate::{files, interrupt};
+use crate::{files, interrupt, reports};
 
 pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> {
     let options = TableOptions {
@@ -23,6 +23,7 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
         velocity_correction: args.velocity_correction,
         gentle: args.gentle,
     };
+    files::check_places(args.plot.iter().chain(&args.report), "")?;
     interrupt::be_graceful();
     let progress = Mutex::new(Progress::of_work("tables", 1.0, manner.quiet));
     let measured = tables(&options, &|share| {
@@ -65,7 +66,13 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
         let _ = writeln!(text, "plot: {}", path.display());
     }
     let exit = if failures.is_empty() { Exit::Done } else { Exit::Negative };
-    Ok(Answer::done(json, text).exit(exit))
+    let mut answer = Answer::done(json, text).exit(exit);
+    if let Some(path) = &args.report {
+        let plot = plot_svg(&measured);
+        let report = reports::of_tables(&measured, &failures, plot.as_deref());
+        reports::write(&mut answer, path, &report)?;
+    }
+    Ok(answer)
 }
 
 fn failure(error: &TablesError) -> Failure {

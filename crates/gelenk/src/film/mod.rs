@@ -7,7 +7,7 @@
 mod draw;
 mod pick;
 mod scene;
-mod view;
+pub(crate) mod view;
 
 use gelenk_model::math::Vec3;
 use gelenk_model::{Model, State};

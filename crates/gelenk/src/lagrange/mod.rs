@@ -12,7 +12,8 @@ mod look;
 
 use std::ops::ControlFlow;
 
-use gelenk_lagrange::{Numeric, from_model};
+pub use gelenk_lagrange::Numeric;
+use gelenk_lagrange::from_model;
 use gelenk_model::force::Account;
 use gelenk_model::{
     Event, Ledger, Loaded, Model, Observer, Reaction, RowKind, RunFailure, RunReport, RunSettings,

@@ -13,7 +13,8 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     decode(&text).ok_or_else(|| serde::de::Error::custom("not base64"))
 }
 
-fn encode(bytes: &[u8]) -> String {
+/// Bytes as base64 text.
+pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
         let byte = |i: usize| u32::from(group.get(i).copied().unwrap_or(0));

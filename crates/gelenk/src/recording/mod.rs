@@ -18,7 +18,7 @@
 //! written under its final name, since what is on disk can be read at any moment: after `kill -9` all full blocks are
 //! there and the reader says "truncated".
 
-mod base64;
+pub(crate) mod base64;
 mod container;
 mod embedded;
 mod header;
@@ -31,6 +31,7 @@ mod wire;
 
 use std::path::PathBuf;
 
+pub use base64::encode as base64_text;
 pub use header::{
     BodyEntry, CoordinateEntry, Header, JointEntry, MeshFile, Override, RowEntry, SourceFile,
 };

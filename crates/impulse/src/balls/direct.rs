@@ -4,8 +4,8 @@ use gelenk_model::math::{Mat3, Vec3};
 
 use super::Balls;
 use super::group::Slot;
-use super::lanes::{F, V};
 use crate::error::StepError;
+use crate::lanes::{F, V};
 use crate::method::Method;
 use crate::rows::{Look, Rows};
 use crate::solver::{Worst, newton};

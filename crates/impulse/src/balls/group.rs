@@ -3,9 +3,9 @@
 use gelenk_model::math::Vec3;
 use gelenk_model::{Flight, Model, State};
 
-use super::lanes::{F, LANES, M, Q, V, lanes};
 use super::{End, Link};
 use crate::flight::{self, Spinner, Top};
+use crate::lanes::{F, LANES, M, Q, V, lanes};
 
 /// Four links, or fewer: what is left over has no mass and no joints.
 #[derive(Clone, Debug)]

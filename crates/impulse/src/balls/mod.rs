@@ -8,7 +8,6 @@
 mod direct;
 mod factor;
 mod group;
-mod lanes;
 mod sweep;
 
 use gelenk_model::joint::JointKind;
@@ -19,10 +18,10 @@ use nalgebra::Quaternion;
 
 use crate::error::StepError;
 use crate::flight::{self, Top, exp};
+use crate::lanes::LANES;
 use crate::scratch::Bodies;
 use factor::Factor;
 use group::{Group, Slot, groups};
-use lanes::LANES;
 use sweep::{Pair, pairs};
 
 /// Ball joints and the bodies they hold.

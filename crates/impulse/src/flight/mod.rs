@@ -90,6 +90,34 @@ pub fn fly(spinner: &Spinner<'_>, omega: &Vec3, flight: Flight, h: f64) -> (Quat
     }
 }
 
+/// [`fly`] where the turn may be known.
+pub(crate) fn fly_on(
+    spinner: &Spinner<'_>,
+    omega: &Vec3,
+    flight: Flight,
+    h: f64,
+    turn: Option<&Quaternion<f64>>,
+) -> (Quaternion<f64>, Vec3) {
+    match (turn, spinner.top) {
+        (Some(turn), Top::Spherical) if matches!(flight, Flight::Exact) => (*turn, *omega),
+        (Some(turn), Top::Symmetric { axis, slip }) if matches!(flight, Flight::Exact) => {
+            let e: Vec3 = spinner.rot.column(axis).into();
+            let c = slip * omega.dot(&e);
+            (*turn, (omega - c * e) + c * rotate(turn, &e))
+        }
+        (Some(turn), Top::Asymmetric)
+            if matches!(flight, Flight::Exact) && spinner.inertia_inv.min() > 0.0 =>
+        {
+            // The angular momentum stays: J̃(h) ω(h) = J̃ ω.
+            let momentum = spinner.inertia.component_mul(&spinner.rot.tr_mul(omega));
+            let rot = matrix(turn) * spinner.rot;
+            let turned = rot.tr_mul(&(spinner.rot * momentum));
+            (*turn, rot * spinner.inertia_inv.component_mul(&turned))
+        }
+        _ => fly(spinner, omega, flight, h),
+    }
+}
+
 /// The turn alone; the hot half of [`fly`].
 #[inline]
 pub fn turn(spinner: &Spinner<'_>, omega: &Vec3, flight: Flight, h: f64) -> Quaternion<f64> {

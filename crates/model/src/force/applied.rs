@@ -1,7 +1,9 @@
 //! Applied force and torque.
 
-use super::{Account, ForceContext, ForceLaw};
-use crate::math::Vec3;
+use nalgebra::Vector3;
+
+use super::{Account, ForceContext, ForceLaw, Load};
+use crate::math::{Real, rotate};
 use crate::signal::{BodyVector, Value};
 use crate::state::Wrench;
 
@@ -32,21 +34,25 @@ pub struct AppliedForce {
     pub axes: Axes,
 }
 
-impl ForceLaw for AppliedForce {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for AppliedForce {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let i = self.point.body.index();
         let vector = |values: &[Value; 3]| {
-            let v = Vec3::from(values.map(|value| value.get(context.signals)));
+            let v = Vector3::from(values.map(|value| value.get(context.signals)));
             match self.axes {
                 Axes::World => v,
-                Axes::Body => context.at.poses[i].rot * (context.model.bodies[i].frame_rot * v),
+                Axes::Body => {
+                    context.at.poses[i].rot * rotate(&context.model.bodies[i].frame_rot, &v)
+                }
             }
         };
         let force = vector(&self.force);
         wrench[i].force += force;
         wrench[i].torque += vector(&self.torque) + self.point.lever(&context.at).cross(&force);
     }
+}
 
+impl ForceLaw for AppliedForce {
     fn account(&self) -> Account {
         Account::Work
     }

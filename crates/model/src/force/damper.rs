@@ -1,6 +1,7 @@
 //! Damper between two points.
 
-use super::{Account, ForceContext, ForceLaw, PointPair};
+use super::{Account, ForceContext, ForceLaw, Load, PointPair};
+use crate::math::Real;
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -15,16 +16,18 @@ pub struct Damper {
     pub damping: Value,
 }
 
-impl ForceLaw for Damper {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for Damper {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let (delta, rate) = self.ends.separation(&context.at);
-        let squared = delta.norm_squared();
-        if squared > 0.0 {
+        let squared = delta.dot(&delta);
+        if squared.value() > 0.0 {
             let force = delta * (-self.damping.get(context.signals) * delta.dot(&rate) / squared);
             self.ends.add_force(&context.at, &force, wrench);
         }
     }
+}
 
+impl ForceLaw for Damper {
     fn account(&self) -> Account {
         Account::Dissipation
     }

@@ -1,6 +1,7 @@
 //! Viscous drag.
 
-use super::{Account, ForceContext, ForceLaw};
+use super::{Account, ForceContext, ForceLaw, Load};
+use crate::math::Real;
 use crate::signal::{BodyVector, Value};
 use crate::state::Wrench;
 
@@ -15,15 +16,17 @@ pub struct Drag {
     pub angular: Value,
 }
 
-impl ForceLaw for Drag {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for Drag {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let i = self.point.body.index();
-        let force = -self.linear.get(context.signals) * self.point.rate(&context.at);
-        let torque = -self.angular.get(context.signals) * context.at.twists[i].omega;
+        let force = self.point.rate(&context.at) * -self.linear.get(context.signals);
+        let torque = context.at.twists[i].omega * -self.angular.get(context.signals);
         wrench[i].force += force;
         wrench[i].torque += torque + self.point.lever(&context.at).cross(&force);
     }
+}
 
+impl ForceLaw for Drag {
     fn account(&self) -> Account {
         Account::Dissipation
     }

@@ -1,6 +1,7 @@
 //! Damper along a joint coordinate.
 
-use super::{Account, ForceContext, ForceLaw, JointAxis};
+use super::{Account, ForceContext, ForceLaw, JointAxis, Load};
+use crate::math::Real;
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -13,12 +14,14 @@ pub struct JointDamper {
     pub damping: Value,
 }
 
-impl ForceLaw for JointDamper {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for JointDamper {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let tau = -self.damping.get(context.signals) * self.axis.velocity(context);
         self.axis.add_force(context, tau, wrench);
     }
+}
 
+impl ForceLaw for JointDamper {
     fn account(&self) -> Account {
         Account::Dissipation
     }

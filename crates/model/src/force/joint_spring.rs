@@ -1,6 +1,7 @@
 //! Spring along a joint coordinate.
 
-use super::{Account, ForceContext, ForceLaw, JointAxis};
+use super::{Account, ForceContext, ForceLaw, JointAxis, Load};
+use crate::math::Real;
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -18,17 +19,19 @@ pub struct JointSpring {
 }
 
 impl JointSpring {
-    fn stretch(&self, context: &ForceContext<'_>) -> f64 {
+    fn stretch<T: Real>(&self, context: &ForceContext<'_, T>) -> T {
         self.axis.position(context) - self.rest.get(context.signals)
     }
 }
 
-impl ForceLaw for JointSpring {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for JointSpring {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let tau = -self.stiffness.get(context.signals) * self.stretch(context);
         self.axis.add_force(context, tau, wrench);
     }
+}
 
+impl ForceLaw for JointSpring {
     fn account(&self) -> Account {
         match (self.rest, self.stiffness) {
             (Value::Constant(_), Value::Constant(_)) => Account::Potential,

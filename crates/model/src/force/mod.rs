@@ -3,6 +3,7 @@
 mod applied;
 mod damper;
 mod drag;
+mod hand;
 mod joint_damper;
 mod joint_spring;
 mod motor;
@@ -13,6 +14,7 @@ mod spring;
 pub use applied::{AppliedForce, Axes};
 pub use damper::Damper;
 pub use drag::Drag;
+pub use hand::Hand;
 pub use joint_damper::JointDamper;
 pub use joint_spring::JointSpring;
 pub use motor::Motor;
@@ -20,11 +22,14 @@ pub use rod_torque::RodTorque;
 pub use servo::Servo;
 pub use spring::Spring;
 
+use nalgebra::Vector3;
+
 use crate::body::BodyId;
 use crate::joint::JointId;
-use crate::math::Vec3;
+use crate::math::{Real, Vec3};
 use crate::model::Model;
 use crate::rows::Instant;
+use crate::signal::Value;
 use crate::state::Wrench;
 
 /// The line of the energy ledger on which a force's work is booked.
@@ -40,19 +45,23 @@ pub enum Account {
 
 /// Where a force law is evaluated.
 #[derive(Clone, Copy, Debug)]
-pub struct ForceContext<'a> {
+pub struct ForceContext<'a, T = f64> {
     /// The model.
     pub model: &'a Model,
     /// Time, poses, twists.
-    pub at: Instant<'a>,
+    pub at: Instant<'a, T>,
     /// The model's signals at this instant.
-    pub signals: &'a [f64],
+    pub signals: &'a [T],
+}
+
+/// The load of a force law over plain numbers, or over dual ones for its derivatives.
+pub trait Load<T: Real> {
+    /// Adds force and torque about each centre of mass to the bodies it acts on. (n_bodies)
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]);
 }
 
 /// A force law: its load on the bodies, and its energy.
-pub trait ForceLaw {
-    /// Adds force and torque about each centre of mass to the bodies it acts on. (n_bodies)
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]);
+pub trait ForceLaw: Load<f64> {
     /// The ledger line of its work.
     fn account(&self) -> Account;
     /// Potential energy, J; 0 for laws without.
@@ -94,6 +103,8 @@ pub enum ForceKind {
     Drag(Drag),
     /// Torque on a massless rod.
     RodTorque(RodTorque),
+    /// A hand that pulls at a body while the model runs.
+    Hand(Hand),
 }
 
 impl ForceKind {
@@ -110,6 +121,24 @@ impl ForceKind {
             ForceKind::Applied(law) => law,
             ForceKind::Drag(law) => law,
             ForceKind::RodTorque(law) => law,
+            ForceKind::Hand(law) => law,
+        }
+    }
+
+    /// The law's load over any numbers.
+    #[inline]
+    pub fn load<T: Real>(&self) -> &dyn Load<T> {
+        match self {
+            ForceKind::Spring(law) => law,
+            ForceKind::Damper(law) => law,
+            ForceKind::JointSpring(law) => law,
+            ForceKind::JointDamper(law) => law,
+            ForceKind::Servo(law) => law,
+            ForceKind::Motor(law) => law,
+            ForceKind::Applied(law) => law,
+            ForceKind::Drag(law) => law,
+            ForceKind::RodTorque(law) => law,
+            ForceKind::Hand(law) => law,
         }
     }
 
@@ -120,7 +149,7 @@ impl ForceKind {
 
     /// The law at a coordinate `q` of its joint and its rate, if it acts along one ([`axis`](ForceKind::axis)).
     pub fn along(&self, q: f64, q_dot: f64, signals: &[f64]) -> Option<AxisForce> {
-        let get = |value: crate::signal::Value| value.get(signals);
+        let get = |value: Value| value.get(signals);
         let (force, damping) = match self {
             ForceKind::JointSpring(law) => (-get(law.stiffness) * (q - get(law.rest)), 0.0),
             ForceKind::JointDamper(law) => (-get(law.damping) * q_dot, get(law.damping)),
@@ -142,13 +171,38 @@ impl ForceKind {
             | ForceKind::Damper(_)
             | ForceKind::Applied(_)
             | ForceKind::Drag(_)
-            | ForceKind::RodTorque(_) => None,
+            | ForceKind::RodTorque(_)
+            | ForceKind::Hand(_) => None,
         }
     }
 
     /// Whether it acts in a state: the joint along which it acts is there.
     pub fn is_active(&self, active: &[bool]) -> bool {
         self.joint().is_none_or(|joint| active[joint.index()])
+    }
+
+    /// Whether one of the law's numbers is that signal.
+    pub fn reads(&self, signal: usize) -> bool {
+        let values: Vec<Value> = match self {
+            ForceKind::Spring(law) => vec![law.length, law.stiffness],
+            ForceKind::Damper(law) => vec![law.damping],
+            ForceKind::JointSpring(law) => vec![law.rest, law.stiffness],
+            ForceKind::JointDamper(law) => vec![law.damping],
+            ForceKind::Servo(law) => vec![
+                law.target,
+                law.target_velocity,
+                law.stiffness,
+                law.damping,
+                law.max_force,
+                law.brake,
+            ],
+            ForceKind::Motor(law) => vec![law.force],
+            ForceKind::Applied(law) => law.force.into_iter().chain(law.torque).collect(),
+            ForceKind::Drag(law) => vec![law.linear, law.angular],
+            ForceKind::RodTorque(law) => law.torque.to_vec(),
+            ForceKind::Hand(_) => Vec::new(),
+        };
+        values.contains(&Value::Signal(signal))
     }
 
     /// What the law is called in messages.
@@ -163,17 +217,18 @@ impl ForceKind {
             ForceKind::Applied(_) => "applied force",
             ForceKind::Drag(_) => "drag",
             ForceKind::RodTorque(_) => "rod torque",
+            ForceKind::Hand(_) => "hand",
         }
     }
 }
 
 /// What a law along a joint coordinate gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AxisForce {
+pub struct AxisForce<T = f64> {
     /// τ on b along the coordinate, N m or N.
-    pub force: f64,
+    pub force: T,
     /// −∂τ/∂q̇ where signals do not depend on q̇, N m s or N s/m.
-    pub damping: f64,
+    pub damping: T,
 }
 
 /// A joint coordinate q along which a drive, spring or damper acts.
@@ -187,23 +242,28 @@ pub struct JointAxis {
 
 impl JointAxis {
     /// q, unwrapped, rad or m.
-    pub fn position(&self, context: &ForceContext<'_>) -> f64 {
+    pub fn position<T: Real>(&self, context: &ForceContext<'_, T>) -> T {
         context.model.joint_coordinate(self.joint, self.which, &context.at)
     }
 
     /// q̇ = W v, rad/s or m/s.
-    pub fn velocity(&self, context: &ForceContext<'_>) -> f64 {
+    pub fn velocity<T: Real>(&self, context: &ForceContext<'_, T>) -> T {
         context.model.joint_velocity(self.joint, self.which, &context.at)
     }
 
     /// Adds Wᵀ τ: the force or torque `tau` along the coordinate on b, and its opposite on a.
-    pub fn add_force(&self, context: &ForceContext<'_>, tau: f64, wrench: &mut [Wrench]) {
+    pub fn add_force<T: Real>(
+        &self,
+        context: &ForceContext<'_, T>,
+        tau: T,
+        wrench: &mut [Wrench<T>],
+    ) {
         let row = context.model.joint_coordinate_row(self.joint, self.which, &context.at);
         let bodies = context.model.joints[self.joint.index()].bodies;
         for (w, body) in row.chunks_exact(6).zip(bodies) {
             let wrench = &mut wrench[body.index()];
-            wrench.force += Vec3::new(w[0], w[1], w[2]) * tau;
-            wrench.torque += Vec3::new(w[3], w[4], w[5]) * tau;
+            wrench.force += Vector3::new(w[0], w[1], w[2]) * tau;
+            wrench.torque += Vector3::new(w[3], w[4], w[5]) * tau;
         }
     }
 }
@@ -219,23 +279,28 @@ pub struct PointPair {
 
 impl PointPair {
     /// p_b − p_a and its rate, world frame.
-    pub fn separation(&self, at: &Instant<'_>) -> (Vec3, Vec3) {
-        let mut ends = [(Vec3::zeros(), Vec3::zeros()); 2];
+    pub fn separation<T: Real>(&self, at: &Instant<'_, T>) -> (Vector3<T>, Vector3<T>) {
+        let mut ends = [(Vector3::zeros(), Vector3::zeros()); 2];
         for (end, (body, point)) in ends.iter_mut().zip(self.bodies.iter().zip(&self.points)) {
             let (pose, twist) = (&at.poses[body.index()], &at.twists[body.index()]);
-            let r = pose.rot * point;
+            let r = pose.turn(point);
             *end = (pose.s + r, twist.s_dot + twist.omega.cross(&r));
         }
         (ends[1].0 - ends[0].0, ends[1].1 - ends[0].1)
     }
 
     /// Adds `force` on b at its point and the opposite on a.
-    pub fn add_force(&self, at: &Instant<'_>, force: &Vec3, wrench: &mut [Wrench]) {
+    pub fn add_force<T: Real>(
+        &self,
+        at: &Instant<'_, T>,
+        force: &Vector3<T>,
+        wrench: &mut [Wrench<T>],
+    ) {
         for (sign, side) in [(-1.0, 0), (1.0, 1)] {
-            let i = self.bodies[side].index();
-            let r = at.poses[i].rot * self.points[side];
-            wrench[i].force += sign * force;
-            wrench[i].torque += sign * r.cross(force);
+            let (i, sign) = (self.bodies[side].index(), T::from(sign));
+            let r = at.poses[i].turn(&self.points[side]);
+            wrench[i].force += force * sign;
+            wrench[i].torque += r.cross(force) * sign;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Motor.
 
-use super::{Account, ForceContext, ForceLaw, JointAxis};
+use super::{Account, ForceContext, ForceLaw, JointAxis, Load};
+use crate::math::Real;
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -15,11 +16,13 @@ pub struct Motor {
     pub force: Value,
 }
 
-impl ForceLaw for Motor {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for Motor {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         self.axis.add_force(context, self.force.get(context.signals), wrench);
     }
+}
 
+impl ForceLaw for Motor {
     fn account(&self) -> Account {
         Account::Work
     }

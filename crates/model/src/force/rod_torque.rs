@@ -1,7 +1,9 @@
 //! Torque on a massless rod.
 
-use super::{Account, ForceContext, ForceLaw, PointPair};
-use crate::math::Vec3;
+use nalgebra::Vector3;
+
+use super::{Account, ForceContext, ForceLaw, Load, PointPair};
+use crate::math::Real;
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -22,16 +24,18 @@ pub struct RodTorque {
     pub torque: [Value; 3],
 }
 
-impl ForceLaw for RodTorque {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for RodTorque {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let (delta, _) = self.ends.separation(&context.at);
-        let squared = delta.norm_squared();
-        if squared > 0.0 {
-            let torque = Vec3::from(self.torque.map(|value| value.get(context.signals)));
+        let squared = delta.dot(&delta);
+        if squared.value() > 0.0 {
+            let torque = Vector3::from(self.torque.map(|value| value.get(context.signals)));
             self.ends.add_force(&context.at, &(torque.cross(&delta) / squared), wrench);
         }
     }
+}
 
+impl ForceLaw for RodTorque {
     fn account(&self) -> Account {
         Account::Work
     }

@@ -1,6 +1,7 @@
 //! Servo drive.
 
-use super::{Account, AxisForce, ForceContext, ForceLaw, JointAxis};
+use super::{Account, AxisForce, ForceContext, ForceLaw, JointAxis, Load};
+use crate::math::Real;
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -46,23 +47,43 @@ impl Servo {
     }
 
     /// τ, N m or N.
-    pub fn force(&self, context: &ForceContext<'_>) -> f64 {
+    pub fn force<T: Real>(&self, context: &ForceContext<'_, T>) -> T {
         let (q, q_dot) = (self.axis.position(context), self.axis.velocity(context));
         self.force_at(q, q_dot, context.signals).force
     }
 
-    /// τ and −∂τ/∂q̇ at a coordinate and its rate.
-    pub fn force_at(&self, q: f64, velocity: f64, signals: &[f64]) -> AxisForce {
+    /// What the law asks for before the bound: k (q_soll − q) + d (q̇_soll − q̇).
+    fn asked<T: Real>(&self, q: T, velocity: T, signals: &[T]) -> T {
         let get = |value: Value| value.get(signals);
         let error = get(self.target) - q;
-        let asked = get(self.stiffness) * error
-            + get(self.damping) * (get(self.target_velocity) - velocity);
+        get(self.stiffness) * error + get(self.damping) * (get(self.target_velocity) - velocity)
+    }
+
+    /// Whether the law has a bound.
+    pub fn is_bounded(&self) -> bool {
+        !matches!(self.max_force, Value::Constant(bound) if bound.is_infinite())
+    }
+
+    /// How far what is asked for is below the bound, N m or N; at its zeros the law has a corner.
+    pub fn margin<T: Real>(&self, context: &ForceContext<'_, T>) -> T {
+        let (q, q_dot) = (self.axis.position(context), self.axis.velocity(context));
+        let asked = self.asked(q, q_dot, context.signals);
+        let bound: T = self.max_force.get(context.signals);
+        let size = |x: T| if x.value() < 0.0 { -x } else { x };
+        size(bound) - size(asked)
+    }
+
+    /// τ and −∂τ/∂q̇ at a coordinate and its rate.
+    pub fn force_at<T: Real>(&self, q: T, velocity: T, signals: &[T]) -> AxisForce<T> {
+        let get = |value: Value| value.get(signals);
+        let asked = self.asked(q, velocity, signals);
         // Not `clamp`, which panics on a bound that is not a number; such a bound must show in the run.
-        let bound = get(self.max_force).abs();
-        let (driven, damping) = if asked > bound || bound.is_nan() {
-            (bound, 0.0)
-        } else if asked < -bound {
-            (-bound, 0.0)
+        let bound = get(self.max_force);
+        let bound = if bound.value() < 0.0 { -bound } else { bound };
+        let (driven, damping) = if asked.value() > bound.value() || bound.value().is_nan() {
+            (bound, T::zero())
+        } else if asked.value() < -bound.value() {
+            (-bound, T::zero())
         } else {
             (asked, get(self.damping))
         };
@@ -71,11 +92,13 @@ impl Servo {
     }
 }
 
-impl ForceLaw for Servo {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for Servo {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         self.axis.add_force(context, self.force(context), wrench);
     }
+}
 
+impl ForceLaw for Servo {
     fn account(&self) -> Account {
         Account::Work
     }

@@ -1,6 +1,7 @@
 //! Spring between two points.
 
-use super::{Account, ForceContext, ForceLaw, PointPair};
+use super::{Account, ForceContext, ForceLaw, Load, PointPair};
+use crate::math::{Real, norm};
 use crate::signal::Value;
 use crate::state::Wrench;
 
@@ -18,17 +19,19 @@ pub struct Spring {
     pub stiffness: Value,
 }
 
-impl ForceLaw for Spring {
-    fn add_wrench(&self, context: &ForceContext<'_>, wrench: &mut [Wrench]) {
+impl<T: Real> Load<T> for Spring {
+    fn add_wrench(&self, context: &ForceContext<'_, T>, wrench: &mut [Wrench<T>]) {
         let (delta, _) = self.ends.separation(&context.at);
-        let distance = delta.norm();
-        if distance > 0.0 {
+        let distance = norm(&delta);
+        if distance.value() > 0.0 {
             let stretch = distance - self.length.get(context.signals);
             let force = delta * (-self.stiffness.get(context.signals) * stretch / distance);
             self.ends.add_force(&context.at, &force, wrench);
         }
     }
+}
 
+impl ForceLaw for Spring {
     fn account(&self) -> Account {
         match (self.length, self.stiffness) {
             (Value::Constant(_), Value::Constant(_)) => Account::Potential,

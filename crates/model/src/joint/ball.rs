@@ -1,7 +1,7 @@
 //! Ball joint.
 
-use super::{JointEquations, JointFrame, PairRow};
-use crate::math::Vec3;
+use super::{JointEquations, JointFrame, JointRows, PairRow};
+use crate::math::{Real, Vec3};
 use crate::state::{Pose, Twist};
 
 /// Ball joint: a point of body a and a point of body b coincide. Takes away 3 degrees of freedom.
@@ -44,24 +44,27 @@ impl JointEquations for Ball {
         c[..3].copy_from_slice(gap.as_slice());
     }
 
+    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
+        b.point(&self.r_b_body)
+    }
+}
+
+impl<T: Real> JointRows<T> for Ball {
     #[rustfmt::skip]
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
-        let r_a = a.rot * self.r_a_body;
-        let r_b = b.rot * self.r_b_body;
-        jac[0] = [-1., 0., 0.,     0., -r_a.z,  r_a.y,   1., 0., 0.,     0.,  r_b.z, -r_b.y];
-        jac[1] = [0., -1., 0.,  r_a.z,     0., -r_a.x,   0., 1., 0., -r_b.z,     0.,  r_b.x];
-        jac[2] = [0., 0., -1., -r_a.y,  r_a.x,     0.,   0., 0., 1.,  r_b.y, -r_b.x,     0.];
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
+        let r_a = a.turn(&self.r_a_body);
+        let r_b = b.turn(&self.r_b_body);
+        let (o, e) = (T::zero(), T::one());
+        jac[0] = [-e, o, o,      o, -r_a.z,  r_a.y,   e, o, o,      o,  r_b.z, -r_b.y];
+        jac[1] = [o, -e, o,  r_a.z,      o, -r_a.x,   o, e, o, -r_b.z,      o,  r_b.x];
+        jac[2] = [o, o, -e, -r_a.y,  r_a.x,      o,   o, o, e,  r_b.y, -r_b.x,      o];
     }
 
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
-        let r_a = a.rot * self.r_a_body;
-        let r_b = b.rot * self.r_b_body;
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]) {
+        let r_a = a.turn(&self.r_a_body);
+        let r_b = b.turn(&self.r_b_body);
         let value =
             v_a.omega.cross(&v_a.omega.cross(&r_a)) - v_b.omega.cross(&v_b.omega.cross(&r_b));
         gamma[..3].copy_from_slice(value.as_slice());
-    }
-
-    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
-        b.point(&self.r_b_body)
     }
 }

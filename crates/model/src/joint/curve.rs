@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::elements::{FramePair, Placed};
 use super::path::{Foot, Path};
-use super::{Coordinate, CoordinateKind, JointEquations, JointFrame, PairRow};
-use crate::math::Vec3;
+use super::{Coordinate, CoordinateKind, JointEquations, JointFrame, JointRows, PairRow};
+use crate::math::{Real, Vec3, norm};
 use crate::state::{Pose, Twist};
 
 /// Point on a curve: a point of b stays on a curve c(u) fixed in a; b turns freely. Takes away 2 degrees of freedom.
@@ -55,7 +55,7 @@ impl PointOnCurve {
         &self.path
     }
 
-    fn foot(&self, a: &Pose, b: &Pose) -> (Placed, Foot) {
+    fn foot<T: Real>(&self, a: &Pose<T>, b: &Pose<T>) -> (Placed<T>, Foot<T>) {
         let at = self.frames.place(a, b);
         let foot = self.path.foot(&at.local(), self.near);
         (at, foot)
@@ -78,7 +78,17 @@ impl JointEquations for PointOnCurve {
         c[1] = e[1].dot(&foot.delta);
     }
 
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
+    fn coordinates(&self) -> &'static [Coordinate] {
+        &POSITION
+    }
+
+    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
+        b.point(&self.frames.b.origin)
+    }
+}
+
+impl<T: Real> JointRows<T> for PointOnCurve {
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
         let (at, foot) = self.foot(a, b);
         let (e, e_prime) = self.path.across(&foot);
         for i in 0..2 {
@@ -87,7 +97,7 @@ impl JointEquations for PointOnCurve {
         }
     }
 
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]) {
         let (at, foot) = self.foot(a, b);
         let (e, e_prime) = self.path.across(&foot);
         let x_dot = at.local_rate(v_a, v_b);
@@ -95,41 +105,42 @@ impl JointEquations for PointOnCurve {
         for i in 0..2 {
             let w = e[i] + foot.d1 * (e_prime[i].dot(&foot.delta) / foot.slope);
             gamma[i] = at.along_gamma(&at.in_world(&w), v_a, v_b)
-                - u_dot * e_prime[i].dot(&(x_dot * 2.0 - foot.d1 * u_dot));
+                - u_dot * e_prime[i].dot(&(x_dot * T::from(2.0) - foot.d1 * u_dot));
         }
     }
 
-    fn coordinates(&self) -> &'static [Coordinate] {
-        &POSITION
-    }
-
-    fn coordinate(&self, a: &Pose, b: &Pose, q: &mut [f64]) {
-        let position = self.path.position(self.foot(a, b).1.u);
-        q[0] = match self.near {
+    fn coordinate(&self, a: &Pose<T>, b: &Pose<T>, q: &mut [T]) {
+        let (_, foot) = self.foot(a, b);
+        let position = self.path.position(foot.u.value());
+        let position = match self.near {
             Some(near) => self.path.unwrap(position, near),
             None => position,
         };
+        q[0] = foot.u.chain(position, norm(&foot.d1).value());
     }
 
-    fn coordinate_jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
+    fn coordinate_jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
         let (at, foot) = self.foot(a, b);
-        jac[0] = at.along_row(&at.in_world(&(foot.d1 * (foot.d1.norm() / foot.slope))));
+        jac[0] = at.along_row(&at.in_world(&(foot.d1 * (norm(&foot.d1) / foot.slope))));
     }
 
     /// q̈ = |c'| ü + (c'·c''/|c'|) u̇², D ü = c''·ẋ u̇ − u̇ Ḋ + c'·ẍ, Ḋ = 2 c'·c'' u̇ − c''·(ẋ − c' u̇) where δ = 0.
-    fn coordinate_gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
+    fn coordinate_gamma(
+        &self,
+        a: &Pose<T>,
+        b: &Pose<T>,
+        v_a: &Twist<T>,
+        v_b: &Twist<T>,
+        gamma: &mut [T],
+    ) {
         let (at, foot) = self.foot(a, b);
         let (d1, d2) = (foot.d1, foot.d2);
-        let speed = d1.norm();
+        let speed = norm(&d1);
         let x_dot = at.local_rate(v_a, v_b);
         let u_dot = d1.dot(&x_dot) / foot.slope;
-        let slope_dot = 2.0 * d1.dot(&d2) * u_dot - d2.dot(&(x_dot - d1 * u_dot));
+        let slope_dot = T::from(2.0) * d1.dot(&d2) * u_dot - d2.dot(&(x_dot - d1 * u_dot));
         let bend = (d2.dot(&x_dot) - slope_dot) * u_dot * speed / foot.slope
             + d1.dot(&d2) / speed * u_dot * u_dot;
         gamma[0] = at.along_gamma(&at.in_world(&(d1 * (speed / foot.slope))), v_a, v_b) - bend;
-    }
-
-    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
-        b.point(&self.frames.b.origin)
     }
 }

@@ -1,8 +1,10 @@
 //! Distance joint.
 
+use nalgebra::Vector3;
+
 use super::elements::point_row;
-use super::{Ball, JointEquations, JointFrame, PairRow};
-use crate::math::Vec3;
+use super::{Ball, JointEquations, JointFrame, JointRows, PairRow};
+use crate::math::{Real, Vec3, norm};
 use crate::state::{Pose, Twist};
 
 /// Distance joint (massless rod): a point of a and a point of b keep their distance L. Takes away 1 degree of freedom.
@@ -23,13 +25,13 @@ pub struct Distance {
 }
 
 /// Levers and separation of the ends.
-pub(super) struct Ends {
-    pub(super) r_a: Vec3,
-    pub(super) r_b: Vec3,
+pub(super) struct Ends<T> {
+    pub(super) r_a: Vector3<T>,
+    pub(super) r_b: Vector3<T>,
     /// |Δ|, m.
-    pub(super) distance: f64,
+    pub(super) distance: T,
     /// Δ/|Δ|.
-    pub(super) u: Vec3,
+    pub(super) u: Vector3<T>,
 }
 
 impl Distance {
@@ -54,30 +56,31 @@ impl Distance {
     }
 
     #[inline]
-    pub(super) fn ends(&self, a: &Pose, b: &Pose) -> Ends {
-        let (r_a, r_b) = (a.rot * self.ends.r_a_body, b.rot * self.ends.r_b_body);
+    pub(super) fn ends<T: Real>(&self, a: &Pose<T>, b: &Pose<T>) -> Ends<T> {
+        let (r_a, r_b) = (a.turn(&self.ends.r_a_body), b.turn(&self.ends.r_b_body));
         let delta = (b.s + r_b) - (a.s + r_a);
-        let distance = delta.norm();
-        let u = if distance > 0.0 { delta / distance } else { Vec3::z() };
+        let distance = norm(&delta);
+        let u = if distance.value() > 0.0 { delta / distance } else { Vector3::z() };
         Ends { r_a, r_b, distance, u }
     }
 }
 
-impl Ends {
+impl<T: Real> Ends<T> {
     /// The row of |Δ|.
     #[inline]
-    pub(super) fn row(&self) -> PairRow {
+    pub(super) fn row(&self) -> PairRow<T> {
         point_row(&self.u, &self.r_a, &self.r_b)
     }
 
     /// Its γ.
     #[inline]
-    pub(super) fn gamma(&self, v_a: &Twist, v_b: &Twist) -> f64 {
+    pub(super) fn gamma(&self, v_a: &Twist<T>, v_b: &Twist<T>) -> T {
         let (turn_a, turn_b) = (v_a.omega.cross(&self.r_a), v_b.omega.cross(&self.r_b));
         let rate = v_b.s_dot + turn_b - v_a.s_dot - turn_a;
         let bend = v_b.omega.cross(&turn_b) - v_a.omega.cross(&turn_a);
         let across = rate - self.u * self.u.dot(&rate);
-        let swing = if self.distance > 0.0 { across.norm_squared() / self.distance } else { 0.0 };
+        let apart = self.distance.value() > 0.0;
+        let swing = if apart { across.dot(&across) / self.distance } else { T::zero() };
         -(self.u.dot(&bend) + swing)
     }
 }
@@ -95,15 +98,17 @@ impl JointEquations for Distance {
         c[0] = self.ends(a, b).distance - self.length;
     }
 
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
+    fn force_point(&self, a: &Pose, b: &Pose) -> Vec3 {
+        self.ends.force_point(a, b)
+    }
+}
+
+impl<T: Real> JointRows<T> for Distance {
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
         jac[0] = self.ends(a, b).row();
     }
 
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]) {
         gamma[0] = self.ends(a, b).gamma(v_a, v_b);
-    }
-
-    fn force_point(&self, a: &Pose, b: &Pose) -> Vec3 {
-        self.ends.force_point(a, b)
     }
 }

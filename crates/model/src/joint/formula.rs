@@ -2,6 +2,8 @@
 
 use gelenk_expr::{Expr, Pool, Tape};
 
+use crate::math::Real;
+
 /// Most formulas need fewer registers than this.
 const FEW: usize = 64;
 /// None may need more.
@@ -34,11 +36,11 @@ impl Formula {
     }
 
     #[inline]
-    pub(super) fn eval(&self, inputs: &[f64], outputs: &mut [f64]) {
+    pub(super) fn eval<T: Real>(&self, inputs: &[T], outputs: &mut [T]) {
         if self.tape.n_registers() <= FEW {
-            self.tape.eval(inputs, &mut [0.0; FEW], outputs);
+            T::eval(&self.tape, inputs, &mut [T::zero(); FEW], outputs);
         } else {
-            self.tape.eval(inputs, &mut [0.0; MANY], outputs);
+            T::eval(&self.tape, inputs, &mut [T::zero(); MANY], outputs);
         }
     }
 }

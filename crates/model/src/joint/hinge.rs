@@ -1,7 +1,8 @@
 //! Hinge.
 
-use super::{Ball, Coordinate, CoordinateKind, JointEquations, JointFrame, PairRow};
-use crate::math::{Mat3, Vec3};
+use super::elements::turn_row;
+use super::{Ball, Coordinate, CoordinateKind, JointEquations, JointFrame, JointRows, PairRow};
+use crate::math::{Mat3, Real, Vec3};
 use crate::state::{Pose, Twist};
 
 /// Hinge (revolute joint): a ball joint whose axis is common to both bodies. Takes away 5 degrees of freedom.
@@ -72,48 +73,57 @@ impl JointEquations for Hinge {
         c[4] = n_a.dot(&(b.rot * self.y_b_body));
     }
 
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
-        self.point.jacobian(a, b, jac);
-        let n_a = a.rot * self.n_a_body;
-        for (row, u) in [(3, self.x_b_body), (4, self.y_b_body)] {
-            let k = n_a.cross(&(b.rot * u));
-            jac[row] = [0., 0., 0., k.x, k.y, k.z, 0., 0., 0., -k.x, -k.y, -k.z];
-        }
-    }
-
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
-        self.point.gamma(a, b, v_a, v_b, gamma);
-        let n_a = a.rot * self.n_a_body;
-        let n_a_dot = v_a.omega.cross(&n_a);
-        for (row, u) in [(3, self.x_b_body), (4, self.y_b_body)] {
-            let u = b.rot * u;
-            let u_dot = v_b.omega.cross(&u);
-            gamma[row] = -(v_a.omega.cross(&n_a_dot).dot(&u)
-                + 2.0 * n_a_dot.dot(&u_dot)
-                + n_a.dot(&v_b.omega.cross(&u_dot)));
-        }
-    }
-
     fn coordinates(&self) -> &'static [Coordinate] {
         &ANGLE
     }
 
-    fn coordinate(&self, a: &Pose, b: &Pose, q: &mut [f64]) {
-        let x_b = b.rot * self.x_b_body;
-        q[0] = x_b.dot(&(a.rot * self.y_a_body)).atan2(x_b.dot(&(a.rot * self.x_a_body)));
-    }
-
-    fn coordinate_jacobian(&self, a: &Pose, _b: &Pose, jac: &mut [PairRow]) {
-        let n = a.rot * self.n_a_body;
-        jac[0] = [0., 0., 0., -n.x, -n.y, -n.z, 0., 0., 0., n.x, n.y, n.z];
-    }
-
-    fn coordinate_gamma(&self, a: &Pose, _b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
-        let n_dot = v_a.omega.cross(&(a.rot * self.n_a_body));
-        gamma[0] = -n_dot.dot(&(v_b.omega - v_a.omega));
-    }
-
     fn force_point(&self, a: &Pose, b: &Pose) -> Vec3 {
         self.point.force_point(a, b)
+    }
+}
+
+impl<T: Real> JointRows<T> for Hinge {
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
+        self.point.jacobian(a, b, jac);
+        let n_a = a.turn(&self.n_a_body);
+        for (row, u) in [(3, self.x_b_body), (4, self.y_b_body)] {
+            let k = n_a.cross(&(b.turn(&u)));
+            jac[row] = turn_row(&-k);
+        }
+    }
+
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]) {
+        self.point.gamma(a, b, v_a, v_b, gamma);
+        let n_a = a.turn(&self.n_a_body);
+        let n_a_dot = v_a.omega.cross(&n_a);
+        for (row, u) in [(3, self.x_b_body), (4, self.y_b_body)] {
+            let u = b.turn(&u);
+            let u_dot = v_b.omega.cross(&u);
+            gamma[row] = -(v_a.omega.cross(&n_a_dot).dot(&u)
+                + T::from(2.0) * n_a_dot.dot(&u_dot)
+                + n_a.dot(&v_b.omega.cross(&u_dot)));
+        }
+    }
+
+    fn coordinate(&self, a: &Pose<T>, b: &Pose<T>, q: &mut [T]) {
+        let x_b = b.turn(&self.x_b_body);
+        q[0] = x_b.dot(&(a.turn(&self.y_a_body))).angle(x_b.dot(&(a.turn(&self.x_a_body))));
+    }
+
+    fn coordinate_jacobian(&self, a: &Pose<T>, _b: &Pose<T>, jac: &mut [PairRow<T>]) {
+        let n = a.turn(&self.n_a_body);
+        jac[0] = turn_row(&n);
+    }
+
+    fn coordinate_gamma(
+        &self,
+        a: &Pose<T>,
+        _b: &Pose<T>,
+        v_a: &Twist<T>,
+        v_b: &Twist<T>,
+        gamma: &mut [T],
+    ) {
+        let n_dot = v_a.omega.cross(&(a.turn(&self.n_a_body)));
+        gamma[0] = -n_dot.dot(&(v_b.omega - v_a.omega));
     }
 }

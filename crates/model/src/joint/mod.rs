@@ -43,7 +43,7 @@ pub use universal::Universal;
 
 use self::elements::FrameJoint;
 use crate::body::BodyId;
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Real, Vec3};
 use crate::state::{Pose, Twist};
 
 /// Index of a joint in [`Model::joints`](crate::Model::joints).
@@ -63,7 +63,7 @@ pub const MAX_ROWS: usize = 6;
 pub const MAX_COORDINATES: usize = 6;
 
 /// One row of a joint's Jacobian, on v = [ṡ_a ω_a ṡ_b ω_b].
-pub type PairRow = [f64; 12];
+pub type PairRow<T = f64> = [T; 12];
 
 /// Where a joint sits on a body: origin and axes in the body's principal frame.
 ///
@@ -111,19 +111,37 @@ pub struct Coordinate {
     pub kind: CoordinateKind,
 }
 
-/// The equations a joint adds. With v = [ṡ_a ω_a ṡ_b ω_b]:
-/// C = 0, Ċ = J v, C̈ = J v̇ − γ.
-pub trait JointEquations {
+/// The rows of a joint over plain numbers, or over dual ones for their derivatives. With v = [ṡ_a ω_a ṡ_b ω_b]:
+/// Ċ = J v, C̈ = J v̇ − γ.
+pub trait JointRows<T: Real> {
+    /// J. (n_rows)
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]);
+    /// γ = −J̇ v. (n_rows)
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]);
+    /// q, angles in (−π, π]. (coordinates)
+    fn coordinate(&self, _a: &Pose<T>, _b: &Pose<T>, _q: &mut [T]) {}
+    /// W with q̇ = W v. (coordinates)
+    fn coordinate_jacobian(&self, _a: &Pose<T>, _b: &Pose<T>, _jac: &mut [PairRow<T>]) {}
+    /// −Ẇ v, so that q̈ = W v̇ − it. (coordinates)
+    fn coordinate_gamma(
+        &self,
+        _a: &Pose<T>,
+        _b: &Pose<T>,
+        _v_a: &Twist<T>,
+        _v_b: &Twist<T>,
+        _gamma: &mut [T],
+    ) {
+    }
+}
+
+/// The equations a joint adds: C = 0 with the rows above.
+pub trait JointEquations: JointRows<f64> {
     /// Number of rows.
     fn n_rows(&self) -> usize;
     /// What row `i` holds, in words that follow the joint's name: "x", "tilt about u".
     fn row_name(&self, i: usize) -> &'static str;
     /// C; zero where the joint is closed. m or rad. (n_rows)
     fn position_error(&self, a: &Pose, b: &Pose, c: &mut [f64]);
-    /// J. (n_rows)
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]);
-    /// γ = −J̇ v. (n_rows)
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]);
     /// Whether the rows are inequalities C ≤ 0 with λ ≤ 0 (a rope pulls and never pushes).
     fn one_sided(&self) -> bool {
         false
@@ -131,20 +149,6 @@ pub trait JointEquations {
     /// The free motions that have a number; empty for a joint without (ball).
     fn coordinates(&self) -> &'static [Coordinate] {
         &[]
-    }
-    /// q, angles in (−π, π]. (coordinates)
-    fn coordinate(&self, _a: &Pose, _b: &Pose, _q: &mut [f64]) {}
-    /// W with q̇ = W v. (coordinates)
-    fn coordinate_jacobian(&self, _a: &Pose, _b: &Pose, _jac: &mut [PairRow]) {}
-    /// −Ẇ v, so that q̈ = W v̇ − it. (coordinates)
-    fn coordinate_gamma(
-        &self,
-        _a: &Pose,
-        _b: &Pose,
-        _v_a: &Twist,
-        _v_b: &Twist,
-        _gamma: &mut [f64],
-    ) {
     }
     /// World point at which the joint's force on body b is reported, m.
     fn force_point(&self, a: &Pose, b: &Pose) -> Vec3;
@@ -257,6 +261,28 @@ impl JointKind {
         }
     }
 
+    /// The type's rows over any numbers.
+    #[inline]
+    pub fn rows<T: Real>(&self) -> &dyn JointRows<T> {
+        match self {
+            JointKind::Ball(joint) => joint,
+            JointKind::Hinge(joint) => joint,
+            JointKind::Fixed(joint) => joint,
+            JointKind::Universal(joint) => joint,
+            JointKind::Slider(joint) => joint,
+            JointKind::Cylindrical(joint) => joint,
+            JointKind::Planar(joint) => joint,
+            JointKind::Screw(joint) => joint,
+            JointKind::Rail(joint) => joint,
+            JointKind::PlanePoint(joint) => joint,
+            JointKind::Distance(joint) => joint,
+            JointKind::Rope(joint) => joint,
+            JointKind::Translation(joint) => joint,
+            JointKind::PointOnCurve(joint) => joint,
+            JointKind::PointOnSurface(joint) => joint,
+        }
+    }
+
     /// The joint on the branch its known coordinates `q` tell: the turn of a screw, the pass of a point through a
     /// crossing of its curve. Without `q` (empty) the branch is found from the poses.
     #[inline]
@@ -340,6 +366,15 @@ impl NearJoint<'_> {
         match self {
             NearJoint::Plain(kind) => kind.equations(),
             NearJoint::Own(kind) => kind.equations(),
+        }
+    }
+
+    /// The rows on the branch, over any numbers.
+    #[inline]
+    pub fn rows<T: Real>(&self) -> &dyn JointRows<T> {
+        match self {
+            NearJoint::Plain(kind) => kind.rows(),
+            NearJoint::Own(kind) => kind.rows(),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use gelenk_expr::{Expr, Pool};
 
+use nalgebra::Vector3;
+
 use super::formula::Formula;
 use super::spline::Spline;
-use crate::math::Vec3;
+use crate::math::{Real, Vec3, lift, norm};
 
 /// A smooth curve c(u), open or closed, given by formulas or by a spline through points.
 ///
@@ -34,16 +36,16 @@ enum Shape {
 
 /// The foot of a point x on a path: the place u with (x − c)·c' = 0.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Foot {
+pub(super) struct Foot<T = f64> {
     /// Its parameter.
-    pub(super) u: f64,
+    pub(super) u: T,
     /// c', c''.
-    pub(super) d1: Vec3,
-    pub(super) d2: Vec3,
+    pub(super) d1: Vector3<T>,
+    pub(super) d2: Vector3<T>,
     /// δ = x − c.
-    pub(super) delta: Vec3,
+    pub(super) delta: Vector3<T>,
     /// D = |c'|² − δ·c'', so that u̇ = c'·ẋ/D; positive within the radius of curvature.
-    pub(super) slope: f64,
+    pub(super) slope: T,
 }
 
 /// Samples between two knots of a spline; fewer for splines of very many points.
@@ -59,13 +61,13 @@ const CLEAR_OF_TANGENT: f64 = 0.25;
 
 impl Shape {
     /// c, c', c''.
-    fn derivatives(&self, u: f64) -> [Vec3; 3] {
+    fn derivatives<T: Real>(&self, u: T) -> [Vector3<T>; 3] {
         match self {
             Shape::Spline(spline) => spline.derivatives(u),
             Shape::Formula(formula) => {
-                let mut v = [0.0; 9];
+                let mut v = [T::zero(); 9];
                 formula.eval(&[u], &mut v);
-                [0, 3, 6].map(|k| Vec3::new(v[k], v[k + 1], v[k + 2]))
+                [0, 3, 6].map(|k| Vector3::new(v[k], v[k + 1], v[k + 2]))
             }
         }
     }
@@ -179,8 +181,8 @@ impl Path {
     }
 
     /// c, c', c''.
-    pub(super) fn derivatives(&self, u: f64) -> [Vec3; 3] {
-        let u = if self.closed { self.wrap(u).0 } else { u };
+    pub(super) fn derivatives<T: Real>(&self, u: T) -> [Vector3<T>; 3] {
+        let u = if self.closed { u.chain(self.wrap(u.value()).0, 1.0) } else { u };
         self.shape.derivatives(u)
     }
 
@@ -202,7 +204,15 @@ impl Path {
 
     /// The foot of x: the one reached downhill from `near` m along the arc, or of all feet the nearest (of two as near,
     /// the earlier one). The same for the same arguments, whatever was asked before.
-    pub(super) fn foot(&self, x: &Vec3, near: Option<f64>) -> Foot {
+    pub(super) fn foot<T: Real>(&self, x: &Vector3<T>, near: Option<f64>) -> Foot<T> {
+        let foot = self.plain_foot(&x.map(T::value), near);
+        // (x − c)·c' = 0 gives the foot's derivative: one step of Newton's method, whose value is rounding at most.
+        let at = self.at(x, T::from(foot.u));
+        let step = at.delta.dot(&at.d1) / at.slope;
+        self.at(x, step.chain(foot.u, 1.0))
+    }
+
+    fn plain_foot(&self, x: &Vec3, near: Option<f64>) -> Foot {
         let start = match near {
             Some(position) if position.is_finite() => self.interval_round(self.guess(position)),
             _ => {
@@ -214,15 +224,16 @@ impl Path {
     }
 
     /// Two unit vectors across the tangent at a foot and their derivatives by u.
-    pub(super) fn across(&self, foot: &Foot) -> ([Vec3; 2], [Vec3; 2]) {
-        let speed = foot.d1.norm();
+    pub(super) fn across<T: Real>(&self, foot: &Foot<T>) -> ([Vector3<T>; 2], [Vector3<T>; 2]) {
+        let speed = norm(&foot.d1);
         let t = foot.d1 / speed;
         let t_prime = (foot.d2 - t * t.dot(&foot.d2)) / speed;
-        let side = self.side.unwrap_or_else(|| Vec3::ith(t.iamin(), 1.0));
+        let side = self.side.unwrap_or_else(|| Vec3::ith(t.map(T::value).iamin(), 1.0));
+        let side = lift(&side);
         let raw = side - t * t.dot(&side);
-        let e = raw.normalize();
+        let e = raw / norm(&raw);
         let raw_prime = -t_prime * t.dot(&side) - t * t_prime.dot(&side);
-        let e_prime = (raw_prime - e * e.dot(&raw_prime)) / raw.norm();
+        let e_prime = (raw_prime - e * e.dot(&raw_prime)) / norm(&raw);
         ([e, t.cross(&e)], [e_prime, t_prime.cross(&e) + t.cross(&e_prime)])
     }
 
@@ -268,10 +279,10 @@ impl Path {
         foot
     }
 
-    fn at(&self, x: &Vec3, u: f64) -> Foot {
+    fn at<T: Real>(&self, x: &Vector3<T>, u: T) -> Foot<T> {
         let [c, d1, d2] = self.derivatives(u);
         let delta = x - c;
-        let slope = d1.norm_squared() - delta.dot(&d2);
+        let slope = d1.dot(&d1) - delta.dot(&d2);
         Foot { u, d1, d2, delta, slope }
     }
 

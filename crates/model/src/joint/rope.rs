@@ -1,7 +1,7 @@
 //! Rope.
 
-use super::{Coordinate, CoordinateKind, Distance, JointEquations, JointFrame, PairRow};
-use crate::math::Vec3;
+use super::{Coordinate, CoordinateKind, Distance, JointEquations, JointFrame, JointRows, PairRow};
+use crate::math::{Real, Vec3};
 use crate::state::{Pose, Twist};
 
 /// Rope: a point of a and a point of b are at most L apart. Takes away 1 degree of freedom while taut.
@@ -53,31 +53,40 @@ impl JointEquations for Rope {
         self.rod.position_error(a, b, c);
     }
 
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
-        self.rod.jacobian(a, b, jac);
-    }
-
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
-        self.rod.gamma(a, b, v_a, v_b, gamma);
-    }
-
     fn coordinates(&self) -> &'static [Coordinate] {
         &LENGTH
     }
 
-    fn coordinate(&self, a: &Pose, b: &Pose, q: &mut [f64]) {
+    fn force_point(&self, a: &Pose, b: &Pose) -> Vec3 {
+        self.rod.force_point(a, b)
+    }
+}
+
+impl<T: Real> JointRows<T> for Rope {
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
+        self.rod.jacobian(a, b, jac);
+    }
+
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]) {
+        self.rod.gamma(a, b, v_a, v_b, gamma);
+    }
+
+    fn coordinate(&self, a: &Pose<T>, b: &Pose<T>, q: &mut [T]) {
         q[0] = self.rod.ends(a, b).distance;
     }
 
-    fn coordinate_jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
+    fn coordinate_jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
         jac[0] = self.rod.ends(a, b).row();
     }
 
-    fn coordinate_gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
+    fn coordinate_gamma(
+        &self,
+        a: &Pose<T>,
+        b: &Pose<T>,
+        v_a: &Twist<T>,
+        v_b: &Twist<T>,
+        gamma: &mut [T],
+    ) {
         gamma[0] = self.rod.ends(a, b).gamma(v_a, v_b);
-    }
-
-    fn force_point(&self, a: &Pose, b: &Pose) -> Vec3 {
-        self.rod.force_point(a, b)
     }
 }

@@ -2,10 +2,12 @@
 
 use std::f64::consts::TAU;
 
+use nalgebra::Vector3;
+
 use super::elements::Axis::{X, Y, Z};
 use super::elements::{FramePair, Motion, Placed, Row, dot_bend, turn_row};
-use super::{Coordinate, CoordinateKind, JointEquations, JointFrame, PairRow};
-use crate::math::Vec3;
+use super::{Coordinate, CoordinateKind, JointEquations, JointFrame, JointRows, PairRow};
+use crate::math::{Real, Vec3};
 use crate::rows::unwrap_angle;
 use crate::state::{Pose, Twist};
 
@@ -68,36 +70,38 @@ impl Screw {
         self.pitch
     }
 
-    fn angle(&self, at: &Placed) -> f64 {
-        let position = at.a[2].dot(&at.gap);
+    fn angle<T: Real>(&self, at: &Placed<T>) -> T {
+        let position = at.a[2].dot(&at.gap).value();
         unwrap_angle(Motion::TurnZ.value(at), self.near.unwrap_or(TAU * position / self.pitch))
     }
 }
 
 /// X and Y of the angle with their rates and X² + Y².
-struct Turn {
-    x: f64,
-    y: f64,
+struct Turn<T> {
+    x: T,
+    y: T,
     /// Row vector of φ̇ on ω_b − ω_a.
-    n: Vec3,
-    squared: f64,
+    n: Vector3<T>,
+    squared: T,
 }
 
-impl Turn {
-    fn new(at: &Placed) -> Self {
+impl<T: Real> Turn<T> {
+    fn new(at: &Placed<T>) -> Self {
         let (x, y) = (at.a[0].dot(&at.b[0]), at.a[1].dot(&at.b[0]));
-        let squared = (x * x + y * y).max(f64::MIN_POSITIVE);
+        let sum = x * x + y * y;
+        let squared =
+            if sum.value() > f64::MIN_POSITIVE { sum } else { T::from(f64::MIN_POSITIVE) };
         Turn { x, y, n: at.b[0].cross(&(at.a[1] * x - at.a[0] * y)) / squared, squared }
     }
 
     /// φ̈ at v̇ = 0.
-    fn bend(&self, at: &Placed, v_a: &Twist, v_b: &Twist) -> f64 {
+    fn bend(&self, at: &Placed<T>, v_a: &Twist<T>, v_b: &Twist<T>) -> T {
         let turn = v_b.omega - v_a.omega;
         let x_dot = turn.dot(&at.b[0].cross(&at.a[0]));
         let y_dot = turn.dot(&at.b[0].cross(&at.a[1]));
         let x_ddot = dot_bend(&at.a[0], &at.b[0], v_a, v_b);
         let y_ddot = dot_bend(&at.a[1], &at.b[0], v_a, v_b);
-        let stretch = 2.0 * turn.dot(&self.n) * (self.x * x_dot + self.y * y_dot);
+        let stretch = T::from(2.0) * turn.dot(&self.n) * (self.x * x_dot + self.y * y_dot);
         (self.x * y_ddot - self.y * x_ddot - stretch) / self.squared
     }
 }
@@ -119,7 +123,17 @@ impl JointEquations for Screw {
         c[4] = at.a[2].dot(&at.gap) - self.pitch / TAU * self.angle(&at);
     }
 
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
+    fn coordinates(&self) -> &'static [Coordinate] {
+        &COORDINATES
+    }
+
+    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
+        b.point(&self.frames.b.origin)
+    }
+}
+
+impl<T: Real> JointRows<T> for Screw {
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
         let at = self.frames.place(a, b);
         for (jac, row) in jac.iter_mut().zip(ACROSS) {
             *jac = row.row(&at);
@@ -127,44 +141,43 @@ impl JointEquations for Screw {
         let along = at.along_row(&at.a[2]);
         let turn = turn_row(&Turn::new(&at).n);
         for k in 0..12 {
-            jac[4][k] = along[k] - self.pitch / TAU * turn[k];
+            jac[4][k] = along[k] - T::from(self.pitch / TAU) * turn[k];
         }
     }
 
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]) {
         let at = self.frames.place(a, b);
         for (gamma, row) in gamma.iter_mut().zip(ACROSS) {
             *gamma = row.gamma(&at, v_a, v_b);
         }
         gamma[4] = at.along_gamma(&at.a[2], v_a, v_b)
-            + self.pitch / TAU * Turn::new(&at).bend(&at, v_a, v_b);
+            + T::from(self.pitch / TAU) * Turn::new(&at).bend(&at, v_a, v_b);
     }
 
-    fn coordinates(&self) -> &'static [Coordinate] {
-        &COORDINATES
-    }
-
-    fn coordinate(&self, a: &Pose, b: &Pose, q: &mut [f64]) {
+    fn coordinate(&self, a: &Pose<T>, b: &Pose<T>, q: &mut [T]) {
         let at = self.frames.place(a, b);
         q[0] = self.angle(&at);
         q[1] = at.a[2].dot(&at.gap);
     }
 
-    fn coordinate_jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
+    fn coordinate_jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
         let at = self.frames.place(a, b);
         for (jac, motion) in jac.iter_mut().zip(MOTIONS) {
             *jac = motion.row(&at);
         }
     }
 
-    fn coordinate_gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
+    fn coordinate_gamma(
+        &self,
+        a: &Pose<T>,
+        b: &Pose<T>,
+        v_a: &Twist<T>,
+        v_b: &Twist<T>,
+        gamma: &mut [T],
+    ) {
         let at = self.frames.place(a, b);
         for (gamma, motion) in gamma.iter_mut().zip(MOTIONS) {
             *gamma = motion.gamma(&at, v_a, v_b);
         }
-    }
-
-    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
-        b.point(&self.frames.b.origin)
     }
 }

@@ -1,6 +1,8 @@
 //! Cubic spline through points.
 
-use crate::math::Vec3;
+use nalgebra::Vector3;
+
+use crate::math::{Real, Vec3, lift};
 
 /// Cubic spline: twice continuously differentiable, through all its points, over the sum of chord lengths.
 ///
@@ -57,17 +59,21 @@ impl Spline {
     }
 
     /// c, c', c'' at u; straight on beyond the ends.
-    pub(super) fn derivatives(&self, u: f64) -> [Vec3; 3] {
+    pub(super) fn derivatives<T: Real>(&self, u: T) -> [Vector3<T>; 3] {
         let last = self.knots.len() - 1;
-        let inside = u.clamp(self.knots[0], self.knots[last]);
-        let i = self.knots.partition_point(|knot| *knot <= inside).clamp(1, last) - 1;
+        let value = u.value().clamp(self.knots[0], self.knots[last]);
+        let inside = u.chain(value, f64::from(u8::from(value.to_bits() == u.value().to_bits())));
+        let i = self.knots.partition_point(|knot| *knot <= value).clamp(1, last) - 1;
         let h = self.knots[i + 1] - self.knots[i];
-        let (s, r) = (inside - self.knots[i], self.knots[i + 1] - inside);
+        let s = inside - T::from(self.knots[i]);
+        let r = T::from(self.knots[i + 1]) - inside;
         let (p, q) = (self.points[i], self.points[i + 1]);
         let (m, n) = (self.bends[i], self.bends[i + 1]);
         let (p_line, q_line) = (p / h - m * (h / 6.0), q / h - n * (h / 6.0));
-        let c = (m * (r * r * r) + n * (s * s * s)) / (6.0 * h) + p_line * r + q_line * s;
-        let c1 = (n * (s * s) - m * (r * r)) / (2.0 * h) - p_line + q_line;
+        let [m, n, p_line, q_line] = [m, n, p_line, q_line].map(|v| lift::<T>(&v));
+        let h = T::from(h);
+        let c = (m * (r * r * r) + n * (s * s * s)) / (T::from(6.0) * h) + p_line * r + q_line * s;
+        let c1 = (n * (s * s) - m * (r * r)) / (T::from(2.0) * h) - p_line + q_line;
         let c2 = (m * r + n * s) / h;
         [c + c1 * (u - inside), c1, c2]
     }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use gelenk_expr::{Expr, Pool};
+use nalgebra::{Matrix3, Vector3};
 
 use super::elements::{FramePair, Placed};
 use super::formula::Formula;
-use super::{JointEquations, JointFrame, PairRow};
-use crate::math::{Mat3, Vec3};
+use super::{JointEquations, JointFrame, JointRows, PairRow};
+use crate::math::{Real, Vec3, norm};
 use crate::state::{Pose, Twist};
 
 /// A surface f(x, y, z) = 0.
@@ -18,10 +19,10 @@ pub struct Surface {
 }
 
 /// f and its derivatives at a point.
-struct Level {
-    f: f64,
-    gradient: Vec3,
-    hessian: Mat3,
+struct Level<T> {
+    f: T,
+    gradient: Vector3<T>,
+    hessian: Matrix3<T>,
 }
 
 impl Surface {
@@ -49,16 +50,16 @@ impl Surface {
         self.level(x).f
     }
 
-    fn level(&self, x: &Vec3) -> Level {
-        let mut v = [0.0; 10];
+    fn level<T: Real>(&self, x: &Vector3<T>) -> Level<T> {
+        let mut v = [T::zero(); 10];
         self.formula.eval(x.as_slice(), &mut v);
         #[rustfmt::skip]
-        let hessian = Mat3::new(
+        let hessian = Matrix3::new(
             v[4], v[7], v[8],
             v[7], v[5], v[9],
             v[8], v[9], v[6],
         );
-        Level { f: v[0], gradient: Vec3::new(v[1], v[2], v[3]), hessian }
+        Level { f: v[0], gradient: Vector3::new(v[1], v[2], v[3]), hessian }
     }
 }
 
@@ -95,22 +96,22 @@ impl PointOnSurface {
         &self.surface
     }
 
-    fn level(&self, a: &Pose, b: &Pose) -> (Placed, Level) {
+    fn level<T: Real>(&self, a: &Pose<T>, b: &Pose<T>) -> (Placed<T>, Level<T>) {
         let at = self.frames.place(a, b);
         let level = self.surface.level(&at.local());
         (at, level)
     }
 }
 
-impl Level {
+impl<T: Real> Level<T> {
     /// n and g; zero and one where there is no normal.
-    fn normal(&self) -> (Vec3, f64) {
-        let g = self.gradient.norm();
-        if g > 0.0 { (self.gradient / g, g) } else { (Vec3::zeros(), 1.0) }
+    fn normal(&self) -> (Vector3<T>, T) {
+        let g = norm(&self.gradient);
+        if g.value() > 0.0 { (self.gradient / g, g) } else { (Vector3::zeros(), T::one()) }
     }
 
     /// ∇(f/g).
-    fn direction(&self) -> Vec3 {
+    fn direction(&self) -> Vector3<T> {
         let (n, g) = self.normal();
         n - self.hessian * n * (self.f / (g * g))
     }
@@ -130,21 +131,23 @@ impl JointEquations for PointOnSurface {
         c[0] = level.f / level.normal().1;
     }
 
-    fn jacobian(&self, a: &Pose, b: &Pose, jac: &mut [PairRow]) {
+    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
+        b.point(&self.frames.b.origin)
+    }
+}
+
+impl<T: Real> JointRows<T> for PointOnSurface {
+    fn jacobian(&self, a: &Pose<T>, b: &Pose<T>, jac: &mut [PairRow<T>]) {
         let (at, level) = self.level(a, b);
         jac[0] = at.along_row(&at.in_world(&level.direction()));
     }
 
-    fn gamma(&self, a: &Pose, b: &Pose, v_a: &Twist, v_b: &Twist, gamma: &mut [f64]) {
+    fn gamma(&self, a: &Pose<T>, b: &Pose<T>, v_a: &Twist<T>, v_b: &Twist<T>, gamma: &mut [T]) {
         let (at, level) = self.level(a, b);
         let (n, g) = level.normal();
         let x_dot = at.local_rate(v_a, v_b);
         let bent = level.hessian * x_dot;
-        let bend = (x_dot.dot(&bent) - 2.0 * n.dot(&x_dot) * n.dot(&bent)) / g;
+        let bend = (x_dot.dot(&bent) - T::from(2.0) * n.dot(&x_dot) * n.dot(&bent)) / g;
         gamma[0] = at.along_gamma(&at.in_world(&level.direction()), v_a, v_b) - bend;
-    }
-
-    fn force_point(&self, _a: &Pose, b: &Pose) -> Vec3 {
-        b.point(&self.frames.b.origin)
     }
 }

@@ -243,9 +243,17 @@ impl<'a> Context<'a> {
     }
 
     /// The arguments at whose zeros expressions have a jump or a corner: |x|, sign x, step x, floor x, min, max, if.
-    fn kinks(&mut self, outputs: &[Expr]) -> Vec<Expr> {
-        let mut found: Vec<Expr> = Vec::new();
-        for e in self.pool.subexpressions(outputs) {
+    /// Each with the first of the expressions that contains it.
+    fn kinks(&mut self, outputs: &[Expr]) -> (Vec<Expr>, Vec<usize>) {
+        let (mut found, mut owners): (Vec<Expr>, Vec<usize>) = (Vec::new(), Vec::new());
+        let parts: Vec<(usize, Expr)> = outputs
+            .iter()
+            .enumerate()
+            .flat_map(|(i, output)| {
+                self.pool.subexpressions(&[*output]).into_iter().map(move |e| (i, e))
+            })
+            .collect();
+        for (owner, e) in parts {
             let pairs: Vec<(Expr, Expr)> = match self.pool.node(e) {
                 Node::Apply(Func::Abs | Func::Sign | Func::Step, [x]) => vec![(*x, Expr::ZERO)],
                 Node::Apply(Func::Min | Func::Max, list) => {
@@ -265,10 +273,11 @@ impl<'a> Context<'a> {
                 let difference = self.pool.sub(a, b);
                 if !self.pool.is_constant(difference) && !found.contains(&difference) {
                     found.push(difference);
+                    owners.push(owner);
                 }
             }
         }
-        found
+        (found, owners)
     }
 
     /// All signals in one tape.
@@ -300,11 +309,11 @@ impl<'a> Context<'a> {
         let Some(tape) = self.compile(&site, root, &outputs, &symbols) else {
             return Signals::default();
         };
-        let bends = self.kinks(&outputs);
+        let (bends, kink_signals) = self.kinks(&outputs);
         let kinks = match bends.len() {
             0 => None,
             _ => self.compile(&site, root, &bends, &symbols),
         };
-        Signals { inputs, tape: Some(tape), n, kinks }
+        Signals { inputs, tape: Some(tape), n, kinks, kink_signals }
     }
 }

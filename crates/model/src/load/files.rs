@@ -11,7 +11,7 @@ pub type FileSet = BTreeMap<String, Vec<u8>>;
 
 /// The folder a model may read from.
 #[derive(Clone, Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     /// Its path, links resolved; empty for one in memory.
     root: PathBuf,
     /// The files, if they are not on disk.
@@ -20,20 +20,24 @@ pub(crate) struct Folder {
 
 /// A file's contents and names.
 #[derive(Clone, Debug)]
-pub(crate) struct Opened {
+pub struct Opened {
     /// Its path, links resolved.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Its path below the model's folder, as messages show it.
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
+    pub name: String,
+    /// Its contents.
+    pub bytes: Vec<u8>,
 }
 
 /// Why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FileFault {
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    pub(crate) help: Option<String>,
+pub struct FileFault {
+    /// A stable name for the kind of fault: `outside-folder`.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
 }
 
 impl FileFault {
@@ -44,28 +48,24 @@ impl FileFault {
 
 impl Folder {
     /// The folder at `path`.
-    pub(crate) fn new(path: &Path) -> Result<Self, FileFault> {
+    pub fn new(path: &Path) -> Result<Self, FileFault> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let root = path.canonicalize().map_err(|error| unreadable(&path.display(), &error))?;
         Ok(Folder { root, files: None })
     }
 
     /// A folder that is not on disk.
-    pub(crate) fn in_memory(files: Arc<FileSet>) -> Self {
+    pub fn in_memory(files: Arc<FileSet>) -> Self {
         Folder { root: PathBuf::new(), files: Some(files) }
     }
 
-    pub(crate) fn root(&self) -> &Path {
+    /// Its path, links resolved.
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Reads the file `relative` as seen from the folder `from`.
-    pub(crate) fn read(
-        &self,
-        from: &Path,
-        relative: &str,
-        most_bytes: u64,
-    ) -> Result<Opened, FileFault> {
+    pub fn read(&self, from: &Path, relative: &str, most_bytes: u64) -> Result<Opened, FileFault> {
         let wanted = Path::new(relative);
         let plain = |c: Component<'_>| {
             matches!(c, Component::Normal(_) | Component::CurDir | Component::ParentDir)
@@ -104,11 +104,7 @@ impl Folder {
 }
 
 /// Reads a whole regular file of limited size.
-pub(crate) fn read_regular(
-    path: &Path,
-    shown: &str,
-    most_bytes: u64,
-) -> Result<Vec<u8>, FileFault> {
+pub fn read_regular(path: &Path, shown: &str, most_bytes: u64) -> Result<Vec<u8>, FileFault> {
     let irregular =
         || FileFault::new("not-a-file", format!("`{shown}` is not a regular file"), None);
     // Looked at before opening, since opening a pipe would wait for its other end; and again after, for a swap.

@@ -31,7 +31,7 @@ mod start;
 mod state;
 mod strength;
 
-pub use files::FileSet;
+pub use files::{FileFault, FileSet, Folder, Opened, read_regular};
 pub use joints::OPEN_JOINT;
 pub use run::{ENGINES, SOLVERS};
 
@@ -40,7 +40,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use context::Context;
-use files::{Folder, read_regular};
 use parse::parse_file;
 use sources::Sources;
 
@@ -50,6 +49,7 @@ use crate::limits::Limits;
 use crate::model::Model;
 use crate::source::{FileId, SourceMap};
 use crate::spec::Report;
+use crate::spec::tables::ProblemSpec;
 
 /// How to load a model.
 #[derive(Clone, Debug, Default)]
@@ -150,6 +150,29 @@ pub fn load_text(name: &str, text: &str, options: &LoadOptions) -> Result<Loaded
     let base = options.base_dir.as_deref().map(|base| (base, base));
     let stem = name.strip_suffix(".toml").unwrap_or(name);
     load(report, name, stem, text, base, options)
+}
+
+/// Reads the text of a problem of optimal control; what its words mean is the optimizer's part.
+pub fn read_problem(
+    name: &str,
+    text: &str,
+    limits: &Limits,
+) -> Result<(ProblemSpec, SourceMap), Diagnostics> {
+    let mut report = Report::default();
+    if text.len() as u64 > limits.file {
+        let message = format!("`{name}` is larger than the limit of {} bytes", limits.file);
+        report.push(
+            None,
+            Diagnostic::error("limit-file", message).help("raise it with `--limit file=...`"),
+        );
+        return Err(failed(report));
+    }
+    let file = report.sources.add(name, text);
+    let spec = parse_file(&mut report, file, limits);
+    match spec {
+        Some(spec) if report.n_errors() == 0 => Ok((spec, report.into_parts().1)),
+        _ => Err(failed(report)),
+    }
 }
 
 fn failed(report: Report) -> Diagnostics {

@@ -6,12 +6,15 @@ use super::nesting::too_deep;
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::source::{FileId, Span};
-use crate::spec::tables::FileSpec;
-use crate::spec::{Reader, Report, read_keys};
+use crate::spec::{Fields, Reader, Report, read_keys};
 
 /// Reads a text already in the report's sources. Faults go to the report; `None` if the text is no TOML at all, so
 /// that nothing can be said about its meaning.
-pub(crate) fn parse_file(report: &mut Report, file: FileId, limits: &Limits) -> Option<FileSpec> {
+pub(crate) fn parse_file<T: Fields>(
+    report: &mut Report,
+    file: FileId,
+    limits: &Limits,
+) -> Option<T> {
     let text = report.sources.get(file)?.text.clone();
     if let Some(range) = too_deep(&text, limits.nesting) {
         let message = format!("values nest deeper than the limit of {}", limits.nesting);
@@ -108,7 +111,10 @@ mod tests {
         let text = "[[body]]\nname = \"a\"\nmass = = 1\n[[joint]]\nname = \"j\"\ntype = hinge\n";
         let mut report = Report::default();
         let file = report.sources.add("m.toml", text);
-        assert!(parse_file(&mut report, file, &Limits::default()).is_none());
+        assert!(
+            parse_file::<crate::spec::tables::FileSpec>(&mut report, file, &Limits::default())
+                .is_none()
+        );
         let (list, _) = report.into_parts();
         let found: Vec<_> =
             list.iter().map(|d| (d.code, d.element.as_deref().unwrap_or(""), d.line())).collect();

@@ -21,7 +21,12 @@ pub(crate) struct Chart {
     basis: Vec<f64>,
     /// M⁻¹ Ḡᵀ, a row a constraint. (m, n)
     normals: Vec<f64>,
+    /// Ḡ M⁻¹ Ḡᵀ. (m, m)
+    metric: Vec<f64>,
 }
+
+/// How much larger than at the reference corrections along the normals may be: a rod turned by θ needs 1/cos θ.
+const STRETCH: f64 = 4.0;
 
 /// A place with its derivatives by ξ.
 pub(crate) struct Placed {
@@ -64,7 +69,10 @@ fn tangents(mechanism: &Mechanism, g: &[f64], old: Option<&[f64]>) -> Result<Vec
         let before = dot(&x, &x).sqrt();
         let size = reduce(&mut x, &known);
         if !(size > 1e-9 * before) {
-            return Err(format!("constraint `{}` depends on others here", mechanism.constraint_names[i]));
+            return Err(format!(
+                "constraint `{}` depends on others here",
+                mechanism.constraint_names[i]
+            ));
         }
         x.iter_mut().for_each(|x| *x /= size);
         known.push(x);
@@ -107,15 +115,23 @@ fn tangents(mechanism: &Mechanism, g: &[f64], old: Option<&[f64]>) -> Result<Vec
 
 impl Chart {
     /// The chart around a place of the manifold; an old one's basis is kept as far as it can be.
-    pub(crate) fn around(mechanism: &Mechanism, reference: &[f64], old: Option<&Chart>) -> Result<Self, String> {
+    pub(crate) fn around(
+        mechanism: &Mechanism,
+        reference: &[f64],
+        old: Option<&Chart>,
+    ) -> Result<Self, String> {
         let n = mechanism.n;
         let g = gradient(mechanism, &reference[..n]);
         let basis = tangents(mechanism, &g, old.map(|chart| &chart.basis[..]))?;
-        let mut normals = g;
+        let mut normals = g.clone();
         for row in normals.chunks_exact_mut(n) {
             row.iter_mut().zip(&mechanism.mass).for_each(|(x, m)| *x /= m);
         }
-        Ok(Chart { reference: reference.to_vec(), basis, normals })
+        let mut metric = Vec::with_capacity(mechanism.m * mechanism.m);
+        for row in g.chunks_exact(n) {
+            metric.extend(normals.chunks_exact(n).map(|normal| dot(row, normal)));
+        }
+        Ok(Chart { reference: reference.to_vec(), basis, normals, metric })
     }
 
     /// Numbers of ξ.
@@ -129,7 +145,9 @@ impl Chart {
         let mut xi = Vec::with_capacity(self.numbers(mechanism));
         for half in [0, n] {
             for row in self.basis.chunks_exact(n) {
-                let along = |i: usize| row[i] * mechanism.mass[i] * (y[half + i] - self.reference[half + i]);
+                let along = |i: usize| {
+                    row[i] * mechanism.mass[i] * (y[half + i] - self.reference[half + i])
+                };
                 xi.push((0..n).map(along).sum());
             }
         }
@@ -137,7 +155,12 @@ impl Chart {
     }
 
     /// ∂ξ/∂y applied to k directions. (2 n, k) to (2 free, k)
-    pub(crate) fn measure_directions(&self, mechanism: &Mechanism, dy: &[f64], k: usize) -> Vec<f64> {
+    pub(crate) fn measure_directions(
+        &self,
+        mechanism: &Mechanism,
+        dy: &[f64],
+        k: usize,
+    ) -> Vec<f64> {
         let n = mechanism.n;
         let mut out = vec![0.0; self.numbers(mechanism) * k];
         let free = n - mechanism.m;
@@ -168,7 +191,11 @@ impl Chart {
     }
 
     /// The place of ξ.
-    pub(crate) fn place(&self, mechanism: &Mechanism, xi: &[f64]) -> Result<(Vec<f64>, Lu), String> {
+    pub(crate) fn place(
+        &self,
+        mechanism: &Mechanism,
+        xi: &[f64],
+    ) -> Result<(Vec<f64>, Lu), String> {
         let (n, m) = (mechanism.n, mechanism.m);
         let free = n - m;
         let mut y = self.reference.clone();
@@ -197,7 +224,9 @@ impl Chart {
                 break;
             }
             if iteration >= MAX_ITERATIONS || !now.is_finite() || now > 1e6 {
-                return Err(format!("no place of the mechanism is near: its constraints are open by {now:.1e}"));
+                return Err(format!(
+                    "no place of the mechanism is near: its constraints are open by {now:.1e}"
+                ));
             }
             error = now;
             factor(&mut lu, &y[..n])?;
@@ -207,6 +236,12 @@ impl Chart {
             }
         }
         let g = factor(&mut lu, &y[..n])?;
+        // W⁻¹ W̄ is the identity at the reference and grows where the normals turn into directions of motion.
+        let mut stretch = self.metric.clone();
+        lu.solve(&mut stretch, m);
+        if !stretch.iter().all(|s| s.abs() <= STRETCH) {
+            return Err("the place is too far from the last one".into());
+        }
         let mut kappa: Vec<f64> = g.chunks_exact(n).map(|row| dot(row, &y[n..])).collect();
         lu.solve(&mut kappa, 1);
         for (row, k) in self.normals.chunks_exact(n).zip(&kappa) {
@@ -237,7 +272,11 @@ impl Chart {
             for i in 0..m {
                 for j in 0..n {
                     if g[i * n + j] != 0.0 {
-                        axpy(g[i * n + j], &from[j * k..(j + 1) * k], &mut delta[i * k..(i + 1) * k]);
+                        axpy(
+                            g[i * n + j],
+                            &from[j * k..(j + 1) * k],
+                            &mut delta[i * k..(i + 1) * k],
+                        );
                     }
                 }
             }
@@ -260,11 +299,17 @@ impl Chart {
     /// ∂²(w·(p, v))/∂ξ². (2 free, 2 free)
     ///
     /// With σ_v = −W⁻ᵀ (M⁻¹Ḡᵀ)ᵀ w_v and σ_p = −W⁻ᵀ (M⁻¹Ḡᵀ)ᵀ (w_p + (∂(G v)/∂p)ᵀ σ_v) it is that of σ_p·g + σ_v·G v along the derivatives.
-    pub(crate) fn curvature(&self, mechanism: &Mechanism, placed: &Placed, weights: &[f64]) -> Vec<f64> {
+    pub(crate) fn curvature(
+        &self,
+        mechanism: &Mechanism,
+        placed: &Placed,
+        weights: &[f64],
+    ) -> Vec<f64> {
         let (n, m) = (mechanism.n, mechanism.m);
         let k = 2 * (n - m);
         let adjoint = |w: &[f64]| -> Vec<f64> {
-            let mut sigma: Vec<f64> = self.normals.chunks_exact(n).map(|row| -dot(row, w)).collect();
+            let mut sigma: Vec<f64> =
+                self.normals.chunks_exact(n).map(|row| -dot(row, w)).collect();
             placed.lu.solve_transposed(&mut sigma);
             sigma
         };
@@ -279,7 +324,15 @@ impl Chart {
         let values = mechanism.bending.tape.values(&inputs);
         let mut out = vec![0.0; k * k];
         let mut work = vec![0.0; 2 * n * k];
-        add_quadratic(&mechanism.bending.entries, &mechanism.bending.used(), &values, &placed.jac, k, &mut work, &mut out);
+        add_quadratic(
+            &mechanism.bending.entries,
+            &mechanism.bending.used(),
+            &values,
+            &placed.jac,
+            k,
+            &mut work,
+            &mut out,
+        );
         mirror(&mut out, k);
         out
     }

@@ -30,17 +30,27 @@ impl Formulas {
         let n = states.len();
         let is_split = |q: usize| (0..q).all(|i| states[i].1 == states[q + i].0);
         let positions = (1..=n / 2).rev().find(|&q| is_split(q)).unwrap_or(0);
-        let sizes = FlowSizes { states: n, positions, controls: controls.len(), parameters: parameters.len() };
+        let sizes = FlowSizes {
+            states: n,
+            positions,
+            controls: controls.len(),
+            parameters: parameters.len(),
+        };
         let time = pool.time();
         let symbols = states.iter().map(|(x, _)| *x);
-        let arguments: Vec<Expr> =
-            symbols.chain(controls.iter().copied()).chain(parameters.iter().copied()).chain([time]).collect();
+        let arguments: Vec<Expr> = symbols
+            .chain(controls.iter().copied())
+            .chain(parameters.iter().copied())
+            .chain([time])
+            .collect();
         let mut outputs: Vec<Expr> = states[positions..].iter().map(|(_, rate)| *rate).collect();
         outputs.push(cost);
         let value = Tape::compile(pool, &outputs, &arguments)?;
         let jacobian = SparseTape::jacobian(pool, &outputs, &arguments, &arguments)?;
-        let weights: Vec<Expr> = (0..outputs.len()).map(|i| pool.symbol(&format!("weight.{i}"))).collect();
-        let terms: Vec<Expr> = outputs.iter().zip(&weights).map(|(f, w)| pool.mul(&[*w, *f])).collect();
+        let weights: Vec<Expr> =
+            (0..outputs.len()).map(|i| pool.symbol(&format!("weight.{i}"))).collect();
+        let terms: Vec<Expr> =
+            outputs.iter().zip(&weights).map(|(f, w)| pool.mul(&[*w, *f])).collect();
         let sum = pool.add(&terms);
         let inputs: Vec<Expr> = arguments.iter().chain(&weights).copied().collect();
         let hessian = SparseTape::hessian(pool, sum, &arguments, &inputs)?;
@@ -109,10 +119,25 @@ impl Flow for Formulas {
         Ok(())
     }
 
-    fn curvature(&self, s: &mut FormulaScratch, weights: &[f64], directions: &[f64], k: usize, out: &mut [f64]) {
+    fn curvature(
+        &self,
+        s: &mut FormulaScratch,
+        weights: &[f64],
+        directions: &[f64],
+        k: usize,
+        out: &mut [f64],
+    ) {
         s.inputs[self.sizes.arguments()..].copy_from_slice(weights);
         self.hessian.tape.eval(&s.inputs, &mut s.registers, &mut s.outputs);
         s.work.resize(directions.len(), 0.0);
-        add_quadratic(&self.hessian.entries, &self.used, &s.outputs, directions, k, &mut s.work, out);
+        add_quadratic(
+            &self.hessian.entries,
+            &self.used,
+            &s.outputs,
+            directions,
+            k,
+            &mut s.work,
+            out,
+        );
     }
 }

@@ -7,6 +7,9 @@ use super::source::Source;
 use super::sparse::{SparseTape, add_quadratic};
 use super::{At, Flow, FlowSizes};
 
+/// Coordinates beyond this, m, are taken as a motion that has gone wrong.
+const FARTHEST: f64 = 1e7;
+
 /// A mechanism in natural coordinates: x = (p, v), and a is that of
 /// ```text
 /// [ M  Gᵀ ] [ a ]   [ F(p, v, u, t) ]
@@ -29,6 +32,8 @@ pub struct Mechanism {
     value: Tape,
     /// G of p.
     pub(crate) gradient: SparseTape,
+    /// The lower triangle of G M⁻¹ Gᵀ as products: place, two entries of G, coordinate.
+    products: Vec<[usize; 4]>,
     /// Derivatives of F − Gᵀλ, γ − G a, ℓ by (x, u, p, t); inputs (x, u, p, t, a, λ).
     jacobian: SparseTape,
     /// Of â·(F − Gᵀλ) + λ̂·(γ − G a) + w ℓ by (x, u, p, t, a, λ); inputs these and (â, λ̂, w).
@@ -47,7 +52,8 @@ pub struct Mechanism {
 impl Mechanism {
     /// Derives and compiles all that is needed from a mechanism's expressions.
     pub fn new(source: Source) -> Result<Self, String> {
-        let Source { mut pool, p, v, controls, parameters, mass, force, constraints, cost, .. } = source;
+        let Source { mut pool, p, v, controls, parameters, mass, force, constraints, cost, .. } =
+            source;
         let (n, m) = (p.len(), constraints.len());
         let wrong = |error: gelenk_expr::CompileError| error.to_string();
         let time = pool.time();
@@ -56,11 +62,14 @@ impl Mechanism {
         let g: Vec<Expr> = constraints.iter().map(|(_, g)| *g).collect();
         for (name, g) in &constraints {
             if pool.diff(*g, time) != Expr::ZERO {
-                return Err(format!("constraint `{name}` depends on time, which charts of nodes do not know"));
+                return Err(format!(
+                    "constraint `{name}` depends on time, which charts of nodes do not know"
+                ));
             }
         }
         let equations = pool.constraint_equations(&g, &p, &v, time);
-        let value = Tape::compile(&pool, &list(&[&force, &equations.gamma, &[cost]]), &arguments).map_err(wrong)?;
+        let value = Tape::compile(&pool, &list(&[&force, &equations.gamma, &[cost]]), &arguments)
+            .map_err(wrong)?;
         let gradient_entries: Vec<(usize, usize, Expr)> = equations
             .jac
             .iter()
@@ -68,14 +77,24 @@ impl Mechanism {
             .flat_map(|(i, row)| row.iter().enumerate().map(move |(j, e)| (i, j, *e)))
             .collect();
         let gradient = SparseTape::compile(&pool, gradient_entries, &p).map_err(wrong)?;
+        let mut products = Vec::new();
+        for (a, &(row, column)) in gradient.entries.iter().enumerate() {
+            for (b, &(other, same)) in gradient.entries.iter().enumerate() {
+                if same == column && other >= row {
+                    products.push([other * m + row, a, b, column]);
+                }
+            }
+        }
         let mut symbols = |name: &str, k: usize| -> Vec<Expr> {
             (0..k).map(|i| pool.symbol(&format!("{name}.{i}.of"))).collect()
         };
         let (a, lambda) = (symbols("acceleration", n), symbols("multiplier", m));
-        let (a_hat, lambda_hat, weight) = (symbols("adjoint", n), symbols("costate", m), symbols("weight", 1));
+        let (a_hat, lambda_hat, weight) =
+            (symbols("adjoint", n), symbols("costate", m), symbols("weight", 1));
         let mut rest = Vec::with_capacity(n + m + 1);
         for i in 0..n {
-            let pull: Vec<Expr> = (0..m).map(|k| pool.mul(&[equations.jac[k][i], lambda[k]])).collect();
+            let pull: Vec<Expr> =
+                (0..m).map(|k| pool.mul(&[equations.jac[k][i], lambda[k]])).collect();
             let pull = pool.add(&pull);
             rest.push(pool.sub(force[i], pull));
         }
@@ -86,9 +105,11 @@ impl Mechanism {
         }
         rest.push(cost);
         let inputs = list(&[&arguments, &a, &lambda]);
-        let jacobian = SparseTape::jacobian(&mut pool, &rest, &arguments, &inputs).map_err(wrong)?;
+        let jacobian =
+            SparseTape::jacobian(&mut pool, &rest, &arguments, &inputs).map_err(wrong)?;
         let weights = list(&[&a_hat, &lambda_hat, &weight]);
-        let terms: Vec<Expr> = rest.iter().zip(&weights).map(|(e, w)| pool.mul(&[*e, *w])).collect();
+        let terms: Vec<Expr> =
+            rest.iter().zip(&weights).map(|(e, w)| pool.mul(&[*e, *w])).collect();
         let sum = pool.add(&terms);
         let all = list(&[&inputs, &weights]);
         let hessian = SparseTape::hessian(&mut pool, sum, &inputs, &all).map_err(wrong)?;
@@ -105,15 +126,23 @@ impl Mechanism {
             .map(|(e, w)| pool.mul(&[*e, *w]))
             .collect();
         let sum = pool.add(&terms);
-        let bending = SparseTape::hessian(&mut pool, sum, &place, &list(&[&place, &lambda, &lambda_hat])).map_err(wrong)?;
+        let bending =
+            SparseTape::hessian(&mut pool, sum, &place, &list(&[&place, &lambda, &lambda_hat]))
+                .map_err(wrong)?;
         Ok(Mechanism {
-            sizes: FlowSizes { states: 2 * n, positions: n, controls: controls.len(), parameters: parameters.len() },
+            sizes: FlowSizes {
+                states: 2 * n,
+                positions: n,
+                controls: controls.len(),
+                parameters: parameters.len(),
+            },
             n,
             m,
             mass_inv: mass.iter().map(|m| 1.0 / m).collect(),
             mass,
             value,
             gradient,
+            products,
             jacobian,
             hessian,
             used,
@@ -133,6 +162,10 @@ impl Mechanism {
     /// Accelerations, multipliers and ℓ; G and the factor of G M⁻¹ Gᵀ are left in `s`.
     fn accelerate(&self, s: &mut MechanismScratch, at: &At<'_>) -> Result<(), String> {
         let (n, m) = (self.n, self.m);
+        // A motion that runs away has no meaning, and its numbers would not end.
+        if !at.x[..n].iter().all(|p| p.abs() < FARTHEST) {
+            return Err("a point runs away".into());
+        }
         let mut i = 0;
         for part in [at.x, at.u, at.p, &[at.t]] {
             s.inputs[i..i + part.len()].copy_from_slice(part);
@@ -147,18 +180,16 @@ impl Mechanism {
         self.gradient.tape.eval(at.x, &mut s.registers, &mut s.g);
         let k = s.factor.matrix();
         k.fill(0.0);
-        s.scaled.fill(0.0);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
-            s.scaled[row * n + column] = g * self.mass_inv[column];
             s.lambda[row] += g * self.mass_inv[column] * s.acceleration[column];
         }
-        for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
-            for other in row..m {
-                k[other * m + row] += g * s.scaled[other * n + column];
-            }
+        for &[at, a, b, column] in &self.products {
+            k[at] += s.g[a] * s.g[b] * self.mass_inv[column];
         }
-        s.factor.factor().map_err(|i| format!("constraint `{}` depends on others here", self.constraint_names[i]))?;
-        s.factor.solve(&mut s.lambda, 1);
+        s.factor.factor().map_err(|i| {
+            format!("constraint `{}` depends on others here", self.constraint_names[i])
+        })?;
+        s.factor.solve_one(&mut s.lambda);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             s.acceleration[column] -= g * s.lambda[row];
         }
@@ -178,8 +209,6 @@ pub struct MechanismScratch {
     cost: f64,
     /// Entries of G.
     g: Vec<f64>,
-    /// G M⁻¹. (m, n)
-    scaled: Vec<f64>,
     /// G M⁻¹ Gᵀ.
     factor: Cholesky,
     /// ∂λ/∂(x, u, p, t). (m, arguments)
@@ -208,7 +237,6 @@ impl Flow for Mechanism {
             lambda: vec![0.0; m],
             cost: 0.0,
             g: vec![0.0; self.gradient.entries.len()],
-            scaled: vec![0.0; m * n],
             factor: Cholesky::new(m),
             multiplier_jac: vec![0.0; m * arguments],
             rest: vec![0.0; n * arguments],
@@ -224,7 +252,13 @@ impl Flow for Mechanism {
         Ok(())
     }
 
-    fn linearize(&self, s: &mut MechanismScratch, at: &At<'_>, out: &mut [f64], jac: &mut [f64]) -> Result<(), String> {
+    fn linearize(
+        &self,
+        s: &mut MechanismScratch,
+        at: &At<'_>,
+        out: &mut [f64],
+        jac: &mut [f64],
+    ) -> Result<(), String> {
         self.rates(s, at, out)?;
         let (n, m, arguments) = (self.n, self.m, self.sizes.arguments());
         s.inputs[arguments..arguments + n].copy_from_slice(&s.acceleration);
@@ -245,13 +279,21 @@ impl Flow for Mechanism {
         }
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             let factor = g * self.mass_inv[column];
-            axpy(factor, &s.rest[column * arguments..(column + 1) * arguments], &mut s.multiplier_jac[row * arguments..(row + 1) * arguments]);
+            axpy(
+                factor,
+                &s.rest[column * arguments..(column + 1) * arguments],
+                &mut s.multiplier_jac[row * arguments..(row + 1) * arguments],
+            );
         }
         s.factor.solve(&mut s.multiplier_jac, arguments);
         let out = &mut jac[..n * arguments];
         out.copy_from_slice(&s.rest);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
-            axpy(-g, &s.multiplier_jac[row * arguments..(row + 1) * arguments], &mut out[column * arguments..(column + 1) * arguments]);
+            axpy(
+                -g,
+                &s.multiplier_jac[row * arguments..(row + 1) * arguments],
+                &mut out[column * arguments..(column + 1) * arguments],
+            );
         }
         for (row, m) in out.chunks_exact_mut(arguments).zip(&self.mass_inv) {
             row.iter_mut().for_each(|a| *a *= m);
@@ -260,7 +302,14 @@ impl Flow for Mechanism {
         Ok(())
     }
 
-    fn curvature(&self, s: &mut MechanismScratch, weights: &[f64], directions: &[f64], k: usize, out: &mut [f64]) {
+    fn curvature(
+        &self,
+        s: &mut MechanismScratch,
+        weights: &[f64],
+        directions: &[f64],
+        k: usize,
+        out: &mut [f64],
+    ) {
         let (n, m, arguments) = (self.n, self.m, self.sizes.arguments());
         // [M Gᵀ; G 0] (â, λ̂) = (w, 0)
         let (a_hat, rest) = s.inputs[arguments + n + m..].split_at_mut(n);
@@ -271,7 +320,7 @@ impl Flow for Mechanism {
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             lambda_hat[row] += g * self.mass_inv[column] * weights[column];
         }
-        s.factor.solve(lambda_hat, 1);
+        s.factor.solve_one(lambda_hat);
         for (&(row, column), &g) in self.gradient.entries.iter().zip(&s.g) {
             a_hat[column] -= g * lambda_hat[row];
         }
@@ -285,6 +334,14 @@ impl Flow for Mechanism {
         follow.fill(0.0);
         multiply_add(&s.rest, directions, &mut follow[..n * k], arguments, k);
         multiply_add(&s.multiplier_jac, directions, &mut follow[n * k..], arguments, k);
-        add_quadratic(&self.hessian.entries, &self.used, &s.outputs, &s.directions, k, &mut s.work, out);
+        add_quadratic(
+            &self.hessian.entries,
+            &self.used,
+            &s.outputs,
+            &s.directions,
+            k,
+            &mut s.work,
+            out,
+        );
     }
 }

@@ -80,5 +80,12 @@ pub trait Flow: Sync {
 
     /// Adds Dᵀ (Σ wᵢ ∂²fᵢ) D at the place where `s` was linearized last; the lower triangle alone. D has a row for each argument and `k`
     /// columns, the weights are those of the rates and of ℓ.
-    fn curvature(&self, s: &mut Self::Scratch, weights: &[f64], directions: &[f64], k: usize, out: &mut [f64]);
+    fn curvature(
+        &self,
+        s: &mut Self::Scratch,
+        weights: &[f64],
+        directions: &[f64],
+        k: usize,
+        out: &mut [f64],
+    );
 }

@@ -142,7 +142,13 @@ impl<'a, F: Flow> Runner<'a, F> {
     }
 
     /// The end of a single step.
-    pub(crate) fn once(&mut self, leg: &Leg<'_>, x: &[f64], tau: f64, part: f64) -> Result<Vec<f64>, Stuck> {
+    pub(crate) fn once(
+        &mut self,
+        leg: &Leg<'_>,
+        x: &[f64],
+        tau: f64,
+        part: f64,
+    ) -> Result<Vec<f64>, Stuck> {
         self.step(leg, x, tau, part, 0.0)?;
         Ok(self.x[2 * self.sizes.states..].to_vec())
     }
@@ -181,7 +187,8 @@ impl<'a, F: Flow> Runner<'a, F> {
                 x[positions + i] = x0[positions + i] + h * sum;
             }
             for i in 0..positions {
-                let sum = A2[s][0] * rates[i] + A2[s][1] * rates[m + i] + A2[s][2] * rates[2 * m + i];
+                let sum =
+                    A2[s][0] * rates[i] + A2[s][1] * rates[m + i] + A2[s][2] * rates[2 * m + i];
                 x[i] = x0[i] + h * (C[s] * x0[positions + i] + h * sum);
             }
         }
@@ -194,7 +201,12 @@ impl<'a, F: Flow> Runner<'a, F> {
         for s in 0..3 {
             let at = tau + C[s] * part;
             self.control(leg, at);
-            let at = At { x: &self.x[s * n..(s + 1) * n], u: &self.u, p: leg.p, t: leg.t0 + at * leg.duration };
+            let at = At {
+                x: &self.x[s * n..(s + 1) * n],
+                u: &self.u,
+                p: leg.p,
+                t: leg.t0 + at * leg.duration,
+            };
             let jac = &mut self.jac[s * (m + 1) * arguments..(s + 1) * (m + 1) * arguments];
             self.flow.linearize(&mut self.scratch[s], &at, &mut self.value, jac)?;
             self.costs[s] = self.value[m];
@@ -204,7 +216,14 @@ impl<'a, F: Flow> Runner<'a, F> {
     }
 
     /// Solves one step; rates and states of its stages are left in `self`.
-    fn step(&mut self, leg: &Leg<'_>, x0: &[f64], tau: f64, part: f64, last: f64) -> Result<(), Stuck> {
+    fn step(
+        &mut self,
+        leg: &Leg<'_>,
+        x0: &[f64],
+        tau: f64,
+        part: f64,
+        last: f64,
+    ) -> Result<(), Stuck> {
         let n = self.sizes.states;
         let m = self.sizes.rates();
         let h = part * leg.duration;
@@ -219,7 +238,8 @@ impl<'a, F: Flow> Runner<'a, F> {
             }
         } else {
             // The last step's polynomial, continued.
-            let weights: [[f64; 3]; 3] = std::array::from_fn(|s| lagrange(1.0 + C[s] * part / last));
+            let weights: [[f64; 3]; 3] =
+                std::array::from_fn(|s| lagrange(1.0 + C[s] * part / last));
             for i in 0..m {
                 let old = [self.rates[i], self.rates[m + i], self.rates[2 * m + i]];
                 for s in 0..3 {
@@ -228,11 +248,13 @@ impl<'a, F: Flow> Runner<'a, F> {
             }
         }
         self.stages(x0, h);
+        // The matrix of the step before serves as long as it brings the stages on.
         let (mut before, mut fresh) = (f64::INFINITY, false);
-        if !self.differentiate(leg, tau, part).map_err(stuck)? {
+        let known = last > 0.0 && (part - last).abs() <= 1e-12 * part;
+        if !known && !self.differentiate(leg, tau, part).map_err(stuck)? {
             return Err(stuck("the stage equations are singular".into()));
         }
-        for iteration in 0..MAX_ITERATIONS {
+        for _ in 0..MAX_ITERATIONS {
             for s in 0..3 {
                 let at = tau + C[s] * part;
                 self.control(leg, at);
@@ -243,7 +265,7 @@ impl<'a, F: Flow> Runner<'a, F> {
                     self.delta[s * m + i] = self.value[i] - self.rates[s * m + i];
                 }
             }
-            self.lu.solve(&mut self.delta, 1);
+            self.lu.solve_one(&mut self.delta);
             axpy(1.0, &self.delta, &mut self.rates);
             self.stages(x0, h);
             let mut change: f64 = 0.0;
@@ -258,12 +280,16 @@ impl<'a, F: Flow> Runner<'a, F> {
             if !change.is_finite() || change > 1e8 {
                 return Err(stuck("the stage equations have no solution near".into()));
             }
-            let rate = change / before;
-            // What is left after a linear rate; near rounding nothing gets better.
-            if change <= 1e-14 || (iteration > 0 && rate < 1.0 && change * rate / (1.0 - rate) <= 1e-15) || (change < 1e-11 && rate > 0.5) {
+            // The rate is known from the second correction by a matrix on.
+            let rate = if before.is_finite() { change / before } else { 0.0 };
+            let left = if rate > 0.0 && rate < 1.0 { change * rate / (1.0 - rate) } else { change };
+            // Near rounding nothing gets better.
+            if left <= 1e-15 || (change < 1e-11 && rate > 0.5) {
                 return Ok(());
             }
-            if rate > 0.1 && !(fresh && rate < 0.3) {
+            let slow = rate > 0.1 && !(fresh && rate < 0.3);
+            let wild = before.is_infinite() && known && !fresh && change > 1.0;
+            if slow || wild {
                 fresh = true;
                 if !self.differentiate(leg, tau, part).map_err(stuck)? {
                     return Err(stuck("the stage equations are singular".into()));
@@ -277,7 +303,11 @@ impl<'a, F: Flow> Runner<'a, F> {
     }
 
     /// The leg with derivatives.
-    pub(crate) fn linearize(&mut self, leg: &Leg<'_>, seeds: &Seeds) -> Result<Tangent<'a, F>, Stuck> {
+    pub(crate) fn linearize(
+        &mut self,
+        leg: &Leg<'_>,
+        seeds: &Seeds,
+    ) -> Result<Tangent<'a, F>, Stuck> {
         let FlowSizes { states: n, positions, controls, parameters } = self.sizes;
         let (m, arguments, k) = (self.sizes.rates(), self.sizes.arguments(), seeds.k);
         let mut steps: Vec<Step<F::Scratch>> = Vec::with_capacity(leg.steps.len());
@@ -289,7 +319,10 @@ impl<'a, F: Flow> Runner<'a, F> {
             let part = end - tau;
             let h = part * leg.duration;
             self.step(leg, &x0, tau, part, last)?;
-            if !self.differentiate(leg, tau, part).map_err(|reason| Stuck { time: tau * leg.duration, reason })? {
+            if !self
+                .differentiate(leg, tau, part)
+                .map_err(|reason| Stuck { time: tau * leg.duration, reason })?
+            {
                 let reason = "the stage equations are singular".into();
                 return Err(Stuck { time: tau * leg.duration, reason });
             }
@@ -301,7 +334,11 @@ impl<'a, F: Flow> Runner<'a, F> {
                 let d = &mut directions[s * arguments * k..(s + 1) * arguments * k];
                 d[..n * k].copy_from_slice(&dx);
                 for i in 0..positions {
-                    axpy(h * C[s], &dx[(positions + i) * k..(positions + i + 1) * k], &mut d[i * k..(i + 1) * k]);
+                    axpy(
+                        h * C[s],
+                        &dx[(positions + i) * k..(positions + i + 1) * k],
+                        &mut d[i * k..(i + 1) * k],
+                    );
                     let mut by_h = C[s] * x0[positions + i];
                     for j in 0..3 {
                         by_h += 2.0 * h * A2[s][j] * self.rates[j * m + i];
@@ -324,7 +361,13 @@ impl<'a, F: Flow> Runner<'a, F> {
             let mut dk = vec![0.0; 3 * m * k];
             for s in 0..3 {
                 let jac = &self.jac[s * (m + 1) * arguments..][..m * arguments];
-                multiply_add(jac, &directions[s * arguments * k..(s + 1) * arguments * k], &mut dk[s * m * k..(s + 1) * m * k], arguments, k);
+                multiply_add(
+                    jac,
+                    &directions[s * arguments * k..(s + 1) * arguments * k],
+                    &mut dk[s * m * k..(s + 1) * m * k],
+                    arguments,
+                    k,
+                );
             }
             self.lu.solve(&mut dk, k);
             for s in 0..3 {
@@ -344,7 +387,8 @@ impl<'a, F: Flow> Runner<'a, F> {
                     }
                 }
             }
-            let start = std::mem::replace(&mut dx, directions[2 * arguments * k..][..n * k].to_vec());
+            let start =
+                std::mem::replace(&mut dx, directions[2 * arguments * k..][..n * k].to_vec());
             x0.copy_from_slice(&self.x[2 * n..]);
             steps.push(Step {
                 h,
@@ -359,7 +403,17 @@ impl<'a, F: Flow> Runner<'a, F> {
             });
             (tau, last) = (end, part);
         }
-        Ok(Tangent { flow: self.flow, sizes: self.sizes, steps, duration: seeds.duration.clone(), k, x: x0, cost, dx, dcost })
+        Ok(Tangent {
+            flow: self.flow,
+            sizes: self.sizes,
+            steps,
+            duration: seeds.duration.clone(),
+            k,
+            x: x0,
+            cost,
+            dx,
+            dcost,
+        })
     }
 }
 
@@ -466,7 +520,15 @@ impl<F: Flow> Tangent<'_, F> {
 }
 
 /// Terms of the second derivative from h times what depends on z, where h itself does. `pull` is ∂/∂(Q_s, R_s).
-fn length_terms<S>(sizes: FlowSizes, duration: &[f64], step: &Step<S>, pull: &[f64], weight: f64, k: usize, out: &mut [f64]) {
+fn length_terms<S>(
+    sizes: FlowSizes,
+    duration: &[f64],
+    step: &Step<S>,
+    pull: &[f64],
+    weight: f64,
+    k: usize,
+    out: &mut [f64],
+) {
     let FlowSizes { states: n, positions, .. } = sizes;
     let (m, arguments) = (sizes.rates(), sizes.arguments());
     let dh: Vec<f64> = duration.iter().map(|d| step.part * d).collect();
@@ -485,7 +547,11 @@ fn length_terms<S>(sizes: FlowSizes, duration: &[f64], step: &Step<S>, pull: &[f
             }
         }
         for i in 0..positions {
-            axpy(pull[i] * C[s], &step.start[(positions + i) * k..(positions + i + 1) * k], &mut row);
+            axpy(
+                pull[i] * C[s],
+                &step.start[(positions + i) * k..(positions + i + 1) * k],
+                &mut row,
+            );
         }
         let by = &step.jac[(s * (m + 1) + m) * arguments..][..arguments];
         for (&factor, d) in by.iter().zip(step.directions[s * arguments * k..].chunks_exact(k)) {

@@ -49,6 +49,8 @@ pub struct Shooting<F> {
     durations: Vec<Duration>,
     /// Ends of the sub-steps of every interval, as parts of it.
     steps: Vec<Vec<f64>>,
+    /// Least number of sub-steps.
+    least: usize,
     nodes: Nodes,
     quantities: Vec<String>,
 }
@@ -72,7 +74,12 @@ impl Charted for Mechanism {
 }
 
 /// Names of quantities: states, controls at the start of the interval and, where they are lines, at its end (`u.NAME.end`), parameters, `t`.
-fn quantity_names(states: &[String], controls: &[String], parameters: &[String], shape: ControlShape) -> Vec<String> {
+fn quantity_names(
+    states: &[String],
+    controls: &[String],
+    parameters: &[String],
+    shape: ControlShape,
+) -> Vec<String> {
     let mut names = states.to_vec();
     names.extend(controls.iter().map(|c| format!("u.{c}")));
     if shape == ControlShape::Linear {
@@ -101,8 +108,9 @@ impl<F: Charted> Shooting<F> {
         parameters: &[String],
     ) -> Self {
         let quantities = quantity_names(states, controls, parameters, shape);
-        let steps = vec![equal_steps(steps); durations.len()];
-        Shooting { flow, shape, durations, steps, nodes: Nodes::Plain, quantities }
+        let least = steps.max(1);
+        let steps = vec![equal_steps(least); durations.len()];
+        Shooting { flow, shape, durations, steps, least, nodes: Nodes::Plain, quantities }
     }
 
     /// The flow.
@@ -137,6 +145,9 @@ impl<F: Charted> Shooting<F> {
                 let placed = charts[node].place(mechanism, xi);
                 placed.map(|(y, _)| y).map_err(|reason| Fault::Chart { node, reason })
             }
+            (Nodes::Plain, Some(_)) => {
+                Err(Fault::Chart { node, reason: "it has no chart yet".into() })
+            }
             _ => Ok(xi.to_vec()),
         }
     }
@@ -150,9 +161,23 @@ impl<F: Charted> Shooting<F> {
     }
 
     fn n_numbers(&self) -> usize {
-        match (&self.nodes, self.flow.mechanism()) {
-            (Nodes::Charts(charts), Some(mechanism)) => charts[0].numbers(mechanism),
-            _ => self.flow.sizes().states,
+        self.flow
+            .mechanism()
+            .map_or(self.flow.sizes().states, |mechanism| 2 * (mechanism.n - mechanism.m))
+    }
+
+    /// Where an interval ends, as a state of the flow on its constraints: for simulating from node to node, however far that is.
+    pub fn arrive(&self, interval: usize, z: &[f64]) -> Result<Vec<f64>, Fault> {
+        let (xi, u, p) = self.split(interval, z);
+        let x0 = self.state(interval, xi)?;
+        let leg = self.leg(interval, &x0, u, p);
+        let (x, _) =
+            Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
+        match self.flow.mechanism() {
+            Some(mechanism) => {
+                project(mechanism, &x).map_err(|reason| Fault::Chart { node: interval + 1, reason })
+            }
+            None => Ok(x),
         }
     }
 
@@ -225,7 +250,7 @@ impl<F: Charted> Shooting<F> {
         seeds
     }
 
-    /// Chooses the steps of every interval anew, for an error of `tolerance` (relative to 1 + |x|) in each, from the stages' points z, and keeps
+    /// Chooses the steps of every interval anew, at least as many as at first (rounded up to a power of 2), for an error of `tolerance` (relative to 1 + |x|) in each, from the stages' points z, and keeps
     /// them. The maps change by about as much as the error was.
     pub fn choose_steps(&mut self, points: &[DVector<f64>], tolerance: f64) -> Result<(), Fault> {
         let mut all = Vec::with_capacity(self.intervals());
@@ -233,7 +258,7 @@ impl<F: Charted> Shooting<F> {
             let (xi, u, p) = self.split(interval, points[interval].as_slice());
             let x0 = self.state(interval, xi)?;
             let leg = self.leg(interval, &x0, u, p);
-            let steps = Runner::new(&self.flow).choose_steps(&leg, tolerance);
+            let steps = Runner::new(&self.flow).choose_steps(&leg, tolerance, self.least);
             all.push(steps.map_err(|stuck| fault(interval, stuck))?);
         }
         self.steps = all;
@@ -269,14 +294,23 @@ impl<F: Charted> Motion for Shooting<F> {
         let (xi, u, p) = self.split(interval, z);
         let x0 = self.state(interval, xi)?;
         let leg = self.leg(interval, &x0, u, p);
-        let (x, cost) = Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
+        let (x, cost) =
+            Runner::new(&self.flow).advance(&leg).map_err(|stuck| fault(interval, stuck))?;
         Ok(Arrival { state: DVector::from_vec(self.numbers(interval + 1, &x)), cost })
     }
 
-    fn linearize(&self, interval: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn linearize(
+        &self,
+        interval: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         let (xi, u, p) = self.split(interval, z);
         let charts = match (&self.nodes, self.flow.mechanism()) {
             (Nodes::Charts(charts), Some(mechanism)) => Some((charts, mechanism)),
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node: interval, reason: "it has no chart yet".into() });
+            }
             _ => None,
         };
         let placed = match charts {
@@ -295,7 +329,10 @@ impl<F: Charted> Motion for Shooting<F> {
         let (mut values, mut rows) = match charts {
             Some((charts, mechanism)) => {
                 let next = &charts[interval + 1];
-                (next.measure(mechanism, &tangent.x), next.measure_directions(mechanism, &tangent.dx, k))
+                (
+                    next.measure(mechanism, &tangent.x),
+                    next.measure_directions(mechanism, &tangent.dx, k),
+                )
             }
             None => (tangent.x.clone(), tangent.dx.clone()),
         };
@@ -323,7 +360,12 @@ impl<F: Charted> Motion for Shooting<F> {
         &self.quantities
     }
 
-    fn observe(&self, node: usize, z: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+    fn observe(
+        &self,
+        node: usize,
+        z: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Linearized, Fault> {
         let (xi, u, p) = self.split(node, z);
         let sizes = self.sizes(node);
         let n = self.flow.sizes().states;
@@ -341,9 +383,15 @@ impl<F: Charted> Motion for Shooting<F> {
                     }
                 }
                 if let (Some(weights), Some(curvature)) = (weights, &mut curvature) {
-                    add_block(curvature, &charts[node].curvature(mechanism, &placed, &weights[..n]));
+                    add_block(
+                        curvature,
+                        &charts[node].curvature(mechanism, &placed, &weights[..n]),
+                    );
                 }
                 values.extend(placed.y);
+            }
+            (Nodes::Plain, Some(_)) => {
+                return Err(Fault::Chart { node, reason: "it has no chart yet".into() });
             }
             _ => {
                 values.extend(xi);
@@ -407,12 +455,18 @@ fn add_block(to: &mut DMatrix<f64>, block: &[f64]) {
 
 impl<F: Flow> Runner<'_, F> {
     /// Steps, each with an error of about `tolerance` at most: compared with two of half the length.
-    pub(crate) fn choose_steps(&mut self, leg: &Leg<'_>, tolerance: f64) -> Result<Vec<f64>, Stuck> {
+    pub(crate) fn choose_steps(
+        &mut self,
+        leg: &Leg<'_>,
+        tolerance: f64,
+        least: usize,
+    ) -> Result<Vec<f64>, Stuck> {
         const FINEST: u32 = 12;
+        let coarsest = least.next_power_of_two().trailing_zeros().min(FINEST);
         let mut ends = Vec::new();
         let mut x = leg.x0.to_vec();
         // Steps are 1/2^level of the interval, at multiples of their length.
-        let (mut at, mut level) = (0u32, 0u32);
+        let (mut at, mut level) = (0u32, coarsest);
         while at < 1 << FINEST {
             let length = 1 << (FINEST - level);
             let part = |k: u32| f64::from(k) / f64::from(1u32 << FINEST);
@@ -424,7 +478,10 @@ impl<F: Flow> Runner<'_, F> {
                 at += length;
                 ends.push(part(at));
                 // A longer step where it would surely do, and where it is at a multiple of its length.
-                while error < tolerance / 128.0 && level > 0 && at % (2 << (FINEST - level)) == 0 {
+                while error < tolerance / 128.0
+                    && level > coarsest
+                    && at % (2 << (FINEST - level)) == 0
+                {
                     level -= 1;
                     if error >= tolerance / 8192.0 {
                         break;
@@ -438,11 +495,20 @@ impl<F: Flow> Runner<'_, F> {
     }
 
     /// Error of one step against two, and its end.
-    fn compare(&mut self, leg: &Leg<'_>, x: &[f64], at: f64, part: f64) -> Result<(f64, Vec<f64>), Stuck> {
+    fn compare(
+        &mut self,
+        leg: &Leg<'_>,
+        x: &[f64],
+        at: f64,
+        part: f64,
+    ) -> Result<(f64, Vec<f64>), Stuck> {
         let whole = self.once(leg, x, at, part)?;
         let half = self.once(leg, x, at, 0.5 * part)?;
         let half = self.once(leg, &half, at + 0.5 * part, 0.5 * part)?;
-        let error = whole.iter().zip(&half).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs() / (1.0 + b.abs())));
+        let error = whole
+            .iter()
+            .zip(&half)
+            .fold(0.0, |most: f64, (a, b)| most.max((a - b).abs() / (1.0 + b.abs())));
         Ok((if error.is_nan() { f64::INFINITY } else { error }, whole))
     }
 }

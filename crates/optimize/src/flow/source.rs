@@ -70,11 +70,15 @@ impl Source {
         let (mut start, mut start_rates) = (Vec::new(), Vec::new());
         for (i, body) in (0u32..).zip(&model.bodies).filter(|(_, body)| !body.fixed) {
             if body.kind == BodyKind::Rigid {
-                return Err(format!("body `{}` is no point mass; `gelenk points` turns bodies into point masses", body.name));
+                return Err(format!(
+                    "body `{}` is no point mass; `gelenk points` turns bodies into point masses",
+                    body.name
+                ));
             }
             reader.moving.push(BodyId(i));
             for (axis, letter) in AXES.iter().enumerate() {
-                let (name, rate) = (format!("{}.{letter}", body.name), format!("{}.v{letter}", body.name));
+                let (name, rate) =
+                    (format!("{}.{letter}", body.name), format!("{}.v{letter}", body.name));
                 reader.p.push(reader.pool.symbol(&name));
                 reader.v.push(reader.pool.symbol(&rate));
                 names.push(name);
@@ -84,8 +88,11 @@ impl Source {
                 start_rates.push(model.start.s_dot[i as usize][axis]);
             }
         }
-        let controls: Vec<Expr> =
-            model.inputs.iter().map(|input| reader.pool.symbol(&format!("u.{}", input.name))).collect();
+        let controls: Vec<Expr> = model
+            .inputs
+            .iter()
+            .map(|input| reader.pool.symbol(&format!("u.{}", input.name)))
+            .collect();
         reader.read_symbols(&controls, free)?;
         reader.read_constraints()?;
         reader.read_forces()?;
@@ -115,7 +122,10 @@ impl Source {
         let time = self.pool.time();
         let known = [&self.p[..], &self.v, &self.controls, &self.parameters, &[time]].concat();
         if let Some(unknown) = self.pool.symbols_of(cost).into_iter().find(|s| !known.contains(s)) {
-            return Err(format!("the cost names `{}`, which is no quantity of the model", self.pool.display(unknown)));
+            return Err(format!(
+                "the cost names `{}`, which is no quantity of the model",
+                self.pool.display(unknown)
+            ));
         }
         self.cost = cost;
         Ok(())
@@ -142,7 +152,11 @@ impl Reader<'_> {
                 None => self.pool.float(parameter.value),
             };
             // A definition over numbers alone is its number.
-            let value = if self.pool.symbols_of(value).is_empty() { self.pool.float(parameter.value) } else { value };
+            let value = if self.pool.symbols_of(value).is_empty() {
+                self.pool.float(parameter.value)
+            } else {
+                value
+            };
             self.replace.push((parameter.symbol, value));
         }
         for (symbol, state) in &loaded.description.states {
@@ -151,7 +165,9 @@ impl Reader<'_> {
                 StateRef::Input(i) => controls[i],
                 StateRef::Position(vector, axis) => self.place(vector.body, &vector.local)[axis],
                 StateRef::Velocity(vector, axis) => self.rate(vector.body)[axis],
-                StateRef::AngularVelocity(..) | StateRef::Coordinate(..) | StateRef::CoordinateRate(..) => {
+                StateRef::AngularVelocity(..)
+                | StateRef::Coordinate(..)
+                | StateRef::CoordinateRate(..) => {
                     return Err(format!(
                         "`{}` is no coordinate of a point mass",
                         self.pool.display(*symbol)
@@ -191,7 +207,10 @@ impl Reader<'_> {
                 RowKind::Joint(id) => {
                     let joint = &loaded.model.joints[id.index()];
                     let JointKind::Distance(distance) = &joint.kind else {
-                        return Err(format!("joint `{}`: motions of point masses know distances and equations", block.name));
+                        return Err(format!(
+                            "joint `{}`: motions of point masses know distances and equations",
+                            block.name
+                        ));
                     };
                     let [a, b] = [0, 1].map(|k| self.place(joint.bodies[k], &distance.points()[k]));
                     let square = self.square(&a, &b);
@@ -199,7 +218,10 @@ impl Reader<'_> {
                     self.pool.sub(square, length)
                 }
                 RowKind::Tie(_) | RowKind::Stop(_) | RowKind::Friction(_) => {
-                    return Err(format!("`{}`: motions of point masses know distances and equations", block.name));
+                    return Err(format!(
+                        "`{}`: motions of point masses know distances and equations",
+                        block.name
+                    ));
                 }
             };
             self.constraints.push((block.name.clone(), g));
@@ -242,7 +264,8 @@ impl Reader<'_> {
         }
         for (force, values) in loaded.model.forces.iter().zip(&loaded.description.forces) {
             let value = |pool: &mut Pool, name: &str, replace: &[(Expr, Expr)]| {
-                let found = values.values.iter().find(|(n, _)| *n == name).map_or(Expr::ZERO, |(_, e)| *e);
+                let found =
+                    values.values.iter().find(|(n, _)| *n == name).map_or(Expr::ZERO, |(_, e)| *e);
                 pool.substitute(found, replace)
             };
             let vector = |pool: &mut Pool, what: &str, replace: &[(Expr, Expr)]| {
@@ -300,7 +323,11 @@ impl Reader<'_> {
                     self.add(&mut sums, law.point.body, &rate, minus);
                 }
                 other => {
-                    return Err(format!("force `{}`: a {} does not act on point masses", force.name, other.type_name()));
+                    return Err(format!(
+                        "force `{}`: a {} does not act on point masses",
+                        force.name,
+                        other.type_name()
+                    ));
                 }
             }
         }

@@ -62,10 +62,22 @@ impl Limits {
 impl Bounded {
     pub(crate) fn new(limits: &Limits, value: Vec<f64>, mu: f64, unit: bool) -> Self {
         let below = (0..value.len()).map(|i| {
-            if !limits.has_lower(i) { 0.0 } else if unit { 1.0 } else { mu / (value[i] - limits.lower[i]) }
+            if !limits.has_lower(i) {
+                0.0
+            } else if unit {
+                1.0
+            } else {
+                mu / (value[i] - limits.lower[i])
+            }
         });
         let above = (0..value.len()).map(|i| {
-            if !limits.has_upper(i) { 0.0 } else if unit { 1.0 } else { mu / (limits.upper[i] - value[i]) }
+            if !limits.has_upper(i) {
+                0.0
+            } else if unit {
+                1.0
+            } else {
+                mu / (limits.upper[i] - value[i])
+            }
         });
         Bounded { below: below.collect(), above: above.collect(), value }
     }

@@ -5,9 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::bounded::{Bounded, Limits};
 use crate::motion::Fault;
 use crate::program::{Program, all_values, collect};
+use crate::shape::Shape;
 
 /// Weight of what elastic rows give way.
-pub(crate) const ELASTIC_WEIGHT: f64 = 1000.0;
+const ELASTIC_WEIGHT: f64 = 1000.0;
+/// Links weigh so much more, so that conditions give way before the motion breaks: those can be named.
+const LINK_WEIGHT: f64 = 10.0;
 
 /// Iterate of a barrier problem with its filter; plain data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,6 +39,8 @@ pub struct Core {
 pub(crate) struct Elastic {
     pub(crate) up: Bounded,
     pub(crate) down: Bounded,
+    /// ρ of every row.
+    pub(crate) weight: Vec<f64>,
     /// x_R.
     pub(crate) reference: Vec<f64>,
     /// Violation of the rows where restoration began.
@@ -59,10 +64,7 @@ impl AllLimits {
         let open = |list: &[f64], value: f64| {
             list.iter().zip(&fixed).map(|(b, f)| if *f { value } else { *b }).collect()
         };
-        let x = Limits {
-            lower: open(lower, f64::NEG_INFINITY),
-            upper: open(upper, f64::INFINITY),
-        };
+        let x = Limits { lower: open(lower, f64::NEG_INFINITY), upper: open(upper, f64::INFINITY) };
         let (lower, upper) = program.row_bounds();
         let s = Limits { lower: lower.to_vec(), upper: upper.to_vec() };
         let elastic = Limits::not_negative(shape.n_equal() + shape.n_unequal());
@@ -140,18 +142,25 @@ impl Core {
     }
 
     /// The elastic problem that begins at this iterate, whose rows are `rows`.
-    pub(crate) fn restoration(&self, limits: &AllLimits, rows: &[f64]) -> Core {
+    pub(crate) fn restoration(&self, shape: &Shape, limits: &AllLimits, rows: &[f64]) -> Core {
         let rho = ELASTIC_WEIGHT;
+        let mut weight = vec![rho; rows.len()];
+        for (k, stage) in shape.stages.iter().enumerate() {
+            for i in 0..stage.links {
+                weight[shape.link_at(k) + i] = rho * LINK_WEIGHT;
+            }
+        }
         let most = rows.iter().fold(0.0_f64, |m, r| m.max(r.abs()));
         let mu = self.mu.max(most);
         // p − n = c with p·n on the central path; the smaller one without cancellation.
-        let split = |c: f64| {
+        let split = |c: f64, rho: f64| {
             let root = (mu * mu + rho * rho * c * c).sqrt();
             let large = (mu + rho * c.abs() + root) / (2.0 * rho);
             let small = (mu + mu * mu / (root + rho * c.abs())) / (2.0 * rho);
             if c > 0.0 { (large, small) } else { (small, large) }
         };
-        let (up, down): (Vec<f64>, Vec<f64>) = rows.iter().map(|&c| split(c)).unzip();
+        let (up, down): (Vec<f64>, Vec<f64>) =
+            rows.iter().zip(&weight).map(|(&c, &w)| split(c, w)).unzip();
         let theta = rows.iter().map(|r| r.abs()).sum();
         let mut core = self.clone();
         for list in [&mut core.x, &mut core.s] {
@@ -164,6 +173,7 @@ impl Core {
         core.elastic = Some(Elastic {
             up: Bounded::new(&limits.elastic, up, mu, false),
             down: Bounded::new(&limits.elastic, down, mu, false),
+            weight,
             reference: self.x.value.clone(),
             theta,
         });
@@ -220,7 +230,12 @@ impl Core {
             }
             phi += Bounded::barrier(&limits.elastic, &at.up, self.mu)
                 + Bounded::barrier(&limits.elastic, &at.down, self.mu)
-                + ELASTIC_WEIGHT * at.up.iter().chain(&at.down).sum::<f64>();
+                + at.up
+                    .iter()
+                    .zip(&at.down)
+                    .zip(&elastic.weight)
+                    .map(|((p, n), w)| w * (p + n))
+                    .sum::<f64>();
             for (i, (x, r)) in at.x.iter().zip(&elastic.reference).enumerate() {
                 phi += 0.5 * self.pull(i) * (x - r) * (x - r);
             }
@@ -235,9 +250,7 @@ impl Core {
     pub(crate) fn admits(&self, theta: f64, phi: f64) -> bool {
         let highest = 1e4 * self.theta_start.max(1.0);
         theta <= highest
-            && self.filter.iter().all(|&(t, f)| {
-                theta <= (1.0 - 1e-5) * t || phi <= f - 1e-8 * t
-            })
+            && self.filter.iter().all(|&(t, f)| theta <= (1.0 - 1e-5) * t || phi <= f - 1e-8 * t)
     }
 
     /// Adds a pair with its margin.

@@ -19,7 +19,13 @@ pub enum Hessian {
 }
 
 /// Gradient of stage k's Lagrangian by (w, p).
-fn gradient(shape: &Shape, stage: &StageDerivatives, k: usize, y: &[f64], v: &[f64]) -> DVector<f64> {
+fn gradient(
+    shape: &Shape,
+    stage: &StageDerivatives,
+    k: usize,
+    y: &[f64],
+    v: &[f64],
+) -> DVector<f64> {
     let mut g = stage.gradient.clone();
     let part = |list: &[f64], at: usize, n: usize| DVector::from_column_slice(&list[at..at + n]);
     let s = &shape.stages[k];

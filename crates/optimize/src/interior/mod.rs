@@ -12,4 +12,4 @@ mod solve;
 
 pub use self::core::Core;
 pub use self::curvature::Hessian;
-pub use self::solve::{InteriorOptions, InteriorState, Outcome, Report, Status, solve};
+pub use self::solve::{InteriorOptions, InteriorState, Outcome, Report, Status, solve, violations};

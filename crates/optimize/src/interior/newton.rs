@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::core::{AllLimits, Core, ELASTIC_WEIGHT, Primal};
+use super::core::{AllLimits, Core, Primal};
 use crate::chain::{Block, Chain, multiply};
 use crate::program::{Program, StageDerivatives};
 use crate::shape::Shape;
@@ -96,8 +96,8 @@ impl<'a> Newton<'a> {
         let pushed = |i: usize, w: f64| match &core.elastic {
             Some(e) => {
                 let (p, q) = (e.up.value[i], e.down.value[i]);
-                (ELASTIC_WEIGHT - w - mu / p) / e.up.sigma(&limits.elastic, i)
-                    - (ELASTIC_WEIGHT + w - mu / q) / e.down.sigma(&limits.elastic, i)
+                (e.weight[i] - w - mu / p) / e.up.sigma(&limits.elastic, i)
+                    - (e.weight[i] + w - mu / q) / e.down.sigma(&limits.elastic, i)
             }
             None => 0.0,
         };
@@ -128,9 +128,8 @@ impl<'a> Newton<'a> {
         let dx = solution[..n].to_vec();
         let dy = &solution[n..];
         let (_, along) = crate::program::forward(shape, self.stages, &dx);
-        let dv: Vec<f64> = (0..shape.n_unequal())
-            .map(|i| self.weights[i] * (along[i] + offset[i]))
-            .collect();
+        let dv: Vec<f64> =
+            (0..shape.n_unequal()).map(|i| self.weights[i] * (along[i] + offset[i])).collect();
         let ds: Vec<f64> = (0..dv.len())
             .map(|i| ((core.v[i] - slack_slope[i]) + dv[i]) / slack_sigma[i])
             .collect();
@@ -139,8 +138,8 @@ impl<'a> Newton<'a> {
             let all = core.y.iter().zip(dy).chain(core.v.iter().zip(&dv));
             for (i, (w, dw)) in all.enumerate() {
                 let (p, q) = (e.up.value[i], e.down.value[i]);
-                up.push(((w - ELASTIC_WEIGHT + mu / p) + dw) / e.up.sigma(&limits.elastic, i));
-                down.push(((-w - ELASTIC_WEIGHT + mu / q) - dw) / e.down.sigma(&limits.elastic, i));
+                up.push(((w - e.weight[i] + mu / p) + dw) / e.up.sigma(&limits.elastic, i));
+                down.push(((-w - e.weight[i] + mu / q) - dw) / e.down.sigma(&limits.elastic, i));
             }
         }
         let add = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
@@ -201,7 +200,8 @@ fn assemble(
                 }
                 hessian += d.unequal.tr_mul(&weighted);
             }
-            let (mut equal, mut left, mut right) = (d.equal.clone(), d.left.clone(), d.right.clone());
+            let (mut equal, mut left, mut right) =
+                (d.equal.clone(), d.left.clone(), d.right.clone());
             for j in 0..size {
                 let (flat, own) = if j < n_w {
                     (shape.variable_at(k) + j, true)

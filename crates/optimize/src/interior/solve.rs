@@ -10,7 +10,8 @@ use super::curvature::{self, Hessian};
 use super::newton::{Newton, Step};
 use crate::motion::Fault;
 use crate::program::{
-    Program, RowAt, StageDerivatives, StageValues, all_derivatives, collect, gradient, transposed,
+    Program, RowAt, StageDerivatives, StageValues, all_derivatives, all_values, collect, gradient,
+    transposed,
 };
 
 /// What the interior point aims at.
@@ -76,14 +77,40 @@ impl InteriorState {
         &self.restoring.as_ref().unwrap_or(&self.core).x.value
     }
 
+    /// The same iterate as the start of a new run: multipliers stay, the barrier is raised a little, the filter is empty.
+    #[must_use]
+    pub fn again(mut self) -> Self {
+        self.restoring = None;
+        self.iterations = 0;
+        self.core.mu = self.core.mu.max(1e-7);
+        self.core.filter.clear();
+        self.core.short_steps = 0;
+        self
+    }
+
     /// Multipliers of equality and inequality rows, scaled.
     pub fn multipliers(&self) -> (&[f64], &[f64]) {
         (&self.core.y, &self.core.v)
     }
+
+    /// The core in use: the elastic one while feasibility is being restored.
+    pub(crate) fn core_mut(&mut self) -> &mut Core {
+        self.restoring.as_mut().unwrap_or(&mut self.core)
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        self.restoring.as_ref().unwrap_or(&self.core)
+    }
+
+    /// Active bounds and inequalities of a scaled program.
+    pub fn active(&self, program: &dyn Program) -> usize {
+        let limits = AllLimits::of(program);
+        self.core.x.active(&limits.x) + self.core.s.active(&limits.s)
+    }
 }
 
 /// One iteration, told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Report<'a> {
     /// Counted from 0.
     pub iteration: usize,
@@ -103,6 +130,8 @@ pub struct Report<'a> {
     pub restoring: bool,
     /// For a checkpoint.
     pub state: &'a InteriorState,
+    /// The program where its charts are now.
+    pub program: &'a dyn Program,
 }
 
 /// Where the solver ended.
@@ -209,15 +238,18 @@ fn estimate(program: &dyn Program, limits: &AllLimits, core: &mut Core) -> Resul
             *g = 0.0;
         }
     }
-    let hessians: Vec<DMatrix<f64>> = shape
-        .stages
-        .iter()
-        .enumerate()
-        .map(|(k, s)| {
-            let n = s.variables + shape.globals;
-            DMatrix::from_fn(n, n, |i, j| if i == j && (i < s.variables || k == 0) { 1.0 } else { 0.0 })
-        })
-        .collect();
+    let hessians: Vec<DMatrix<f64>> =
+        shape
+            .stages
+            .iter()
+            .enumerate()
+            .map(|(k, s)| {
+                let n = s.variables + shape.globals;
+                DMatrix::from_fn(n, n, |i, j| {
+                    if i == j && (i < s.variables || k == 0) { 1.0 } else { 0.0 }
+                })
+            })
+            .collect();
     for i in 0..unit.s.value.len() {
         // A slack's curvature of one, by a multiplier equal to its distance.
         let s = unit.s.value[i];
@@ -227,7 +259,9 @@ fn estimate(program: &dyn Program, limits: &AllLimits, core: &mut Core) -> Resul
             unit.s.above[i] = limits.s.upper[i] - s;
         }
     }
-    let Some(newton) = Newton::new(program, &unit, limits, &stages, &hessians) else { return Ok(()) };
+    let Some(newton) = Newton::new(program, &unit, limits, &stages, &hessians) else {
+        return Ok(());
+    };
     let rows = vec![0.0; shape.n_equal() + shape.n_unequal()];
     let step = newton.step(&unit, &g, &rows);
     let most = step.y.iter().chain(&step.v).fold(0.0_f64, |m, y| m.max(y.abs()));
@@ -260,6 +294,7 @@ impl Solver<'_> {
                 active: state.core.x.active(&self.limits.x) + state.core.s.active(&self.limits.s),
                 restoring,
                 state,
+                program: &*self.program,
             };
             if watch(&report).is_break() {
                 return self.outcome(state, Status::Stopped);
@@ -310,7 +345,11 @@ impl Solver<'_> {
                             return self.outcome(state, Status::Stalled);
                         }
                         core.shut(valued.theta, valued.phi);
-                        state.restoring = Some(core.restoration(&self.limits, &valued.rows));
+                        state.restoring = Some(core.restoration(
+                            self.program.shape(),
+                            &self.limits,
+                            &valued.rows,
+                        ));
                         state.core = core;
                     }
                 }
@@ -321,7 +360,11 @@ impl Solver<'_> {
     /// Whether a restored point may go back to the problem itself.
     fn returns(&self, core: &Core, restored: &Core, theta: f64) -> Result<bool, Fault> {
         let at = restored.primal();
-        let valued = core.value_at(self.program, &self.limits, &Primal { up: Vec::new(), down: Vec::new(), ..at })?;
+        let valued = core.value_at(
+            self.program,
+            &self.limits,
+            &Primal { up: Vec::new(), down: Vec::new(), ..at },
+        )?;
         Ok(valued.theta <= 0.9 * theta && core.admits(valued.theta, valued.phi))
     }
 
@@ -329,7 +372,8 @@ impl Solver<'_> {
         let core = &mut state.core;
         core.x = restored.x;
         core.s = restored.s;
-        let large = core.x.below.iter().chain(&core.x.above).chain(&core.s.below).chain(&core.s.above);
+        let large =
+            core.x.below.iter().chain(&core.x.above).chain(&core.s.below).chain(&core.s.above);
         if large.fold(0.0_f64, |m, z| m.max(*z)) > 1e3 {
             for (list, limits) in [(&mut core.x, &self.limits.x), (&mut core.s, &self.limits.s)] {
                 let value = std::mem::take(&mut list.value);
@@ -363,15 +407,14 @@ impl Solver<'_> {
         Ok(Look { stages, valued, violation })
     }
 
-    /// Rows of the problem itself.
-    fn rows(&self, core: &Core) -> Result<Vec<f64>, Fault> {
-        let at = Primal { up: Vec::new(), down: Vec::new(), ..core.primal() };
-        let plain = Core { elastic: None, ..core.clone() };
-        Ok(plain.value_at(self.program, &self.limits, &at)?.rows)
-    }
-
     /// KKT residuals for a barrier parameter.
-    fn residuals(&self, core: &Core, stages: &[StageDerivatives], rows: &[f64], mu: f64) -> Residuals {
+    fn residuals(
+        &self,
+        core: &Core,
+        stages: &[StageDerivatives],
+        rows: &[f64],
+        mu: f64,
+    ) -> Residuals {
         let shape = self.program.shape();
         let mut g = self.slope(core, stages);
         let pulled = transposed(shape, stages, &core.y, &core.v);
@@ -393,7 +436,7 @@ impl Solver<'_> {
         let mut count = self.limits.x.count() + self.limits.s.count();
         if let Some(e) = &core.elastic {
             for (i, w) in core.y.iter().chain(&core.v).enumerate() {
-                let rho = super::core::ELASTIC_WEIGHT;
+                let rho = e.weight[i];
                 dual = dual.max((rho - w - e.up.below[i]).abs());
                 dual = dual.max((rho + w - e.down.below[i]).abs());
             }
@@ -429,7 +472,10 @@ impl Solver<'_> {
         let hessians: Vec<DMatrix<f64>> = if self.options.hessian == Hessian::Bfgs {
             self.blocks.clone()
         } else {
-            stages.iter().map(|s| s.hessian.clone().unwrap_or_else(|| DMatrix::zeros(0, 0))).collect()
+            stages
+                .iter()
+                .map(|s| s.hessian.clone().unwrap_or_else(|| DMatrix::zeros(0, 0)))
+                .collect()
         };
         let here = core.primal();
         let mut valued = look.valued.clone();
@@ -456,7 +502,9 @@ impl Solver<'_> {
         let tau = (1.0 - core.mu).max(0.99);
         let longest = self.longest(core, &full.primal, tau);
         let descent = self.descent(core, &slope, &full.primal);
-        let Some((accepted, alpha)) = self.search(core, &newton, &slope, &full, &valued, longest, descent)? else {
+        let Some((accepted, alpha)) =
+            self.search(core, &newton, &slope, &full, &valued, longest, descent)?
+        else {
             return Ok(End::NoStep);
         };
         let before = core.x.value.clone();
@@ -483,10 +531,11 @@ impl Solver<'_> {
     }
 
     fn longest(&self, core: &Core, step: &Primal, tau: f64) -> f64 {
-        let mut longest = core
-            .x
-            .longest(&self.limits.x, &step.x, tau)
-            .min(core.s.longest(&self.limits.s, &step.s, tau));
+        let mut longest = core.x.longest(&self.limits.x, &step.x, tau).min(core.s.longest(
+            &self.limits.s,
+            &step.s,
+            tau,
+        ));
         if let Some(e) = &core.elastic {
             longest = longest
                 .min(e.up.longest(&self.limits.elastic, &step.up, tau))
@@ -507,7 +556,7 @@ impl Solver<'_> {
         }
         if let Some(e) = &core.elastic {
             for i in 0..step.up.len() {
-                let rho = super::core::ELASTIC_WEIGHT;
+                let rho = e.weight[i];
                 sum += (rho + e.up.slope(&self.limits.elastic, i, mu)) * step.up[i];
                 sum += (rho + e.down.slope(&self.limits.elastic, i, mu)) * step.down[i];
             }
@@ -530,13 +579,18 @@ impl Solver<'_> {
         let here = core.primal();
         let (theta, phi) = (valued.theta, valued.phi);
         let theta_min = 1e-4 * core.theta_start.max(1.0);
-        let switches = |alpha: f64| {
-            descent < 0.0
-                && alpha * libm::pow(-descent, 2.3) > libm::pow(theta, 1.1)
-        };
+        let switches =
+            |alpha: f64| descent < 0.0 && alpha * libm::pow(-descent, 2.3) > libm::pow(theta, 1.1);
         let round = 10.0 * f64::EPSILON * phi.abs().max(1.0);
         let judge = |core: &Core, trial: &Valued, alpha: f64| {
-            verdict(core, trial, theta, phi, (theta <= theta_min && switches(alpha)).then_some(alpha * descent), round)
+            verdict(
+                core,
+                trial,
+                theta,
+                phi,
+                (theta <= theta_min && switches(alpha)).then_some(alpha * descent),
+                round,
+            )
         };
         // A step that moves nothing is taken as it is.
         let relative = full
@@ -640,13 +694,12 @@ impl Solver<'_> {
         let core = state.restoring.as_ref().unwrap_or(&state.core);
         let look = self.look(core)?;
         let residuals = self.residuals(core, &look.stages, &[], 0.0);
-        let rows = self.rows(core)?;
         Ok(Outcome {
             status,
             objective: look.valued.objective,
             infeasibility: look.violation,
             kkt: residuals.dual.max(residuals.complementarity),
-            violated: violated(self.program, &rows, self.options.tolerance),
+            violated: violations(self.program, &core.x.value, self.options.tolerance)?,
             state: state.clone(),
             fault: None,
         })
@@ -664,7 +717,14 @@ enum Verdict {
 }
 
 /// Judges a trial point; `descent` is the expected change where the barrier function alone decides.
-fn verdict(core: &Core, trial: &Valued, theta: f64, phi: f64, descent: Option<f64>, round: f64) -> Verdict {
+fn verdict(
+    core: &Core,
+    trial: &Valued,
+    theta: f64,
+    phi: f64,
+    descent: Option<f64>,
+    round: f64,
+) -> Verdict {
     if !trial.theta.is_finite() || !trial.phi.is_finite() || !core.admits(trial.theta, trial.phi) {
         return Verdict::No;
     }
@@ -672,26 +732,35 @@ fn verdict(core: &Core, trial: &Valued, theta: f64, phi: f64, descent: Option<f6
         let falls = trial.phi <= phi + 1e-8 * descent + round;
         return if falls { Verdict::Descent } else { Verdict::No };
     }
-    let better = trial.theta <= (1.0 - 1e-5) * theta || trial.phi <= phi - 1e-8 * theta + round.min(theta);
+    let better =
+        trial.theta <= (1.0 - 1e-5) * theta || trial.phi <= phi - 1e-8 * theta + round.min(theta);
     if better { Verdict::Filter } else { Verdict::No }
 }
 
-/// Rows that do not hold, worst first.
-fn violated(program: &dyn Program, rows: &[f64], tolerance: f64) -> Vec<(RowAt, f64)> {
+/// Rows of a program that do not hold at x, worst first: how far the value lies from where it should be.
+pub fn violations(
+    program: &dyn Program,
+    x: &[f64],
+    tolerance: f64,
+) -> Result<Vec<(RowAt, f64)>, Fault> {
     let shape = program.shape();
+    let (_, equal, unequal) = collect(shape, &all_values(program, x)?);
+    let (lower, upper) = program.row_bounds();
     let mut list = Vec::new();
     for (k, stage) in shape.stages.iter().enumerate() {
         for i in 0..stage.equalities {
-            list.push((RowAt::Equal(k, i), rows[shape.equal_at(k) + i]));
+            list.push((RowAt::Equal(k, i), equal[shape.equal_at(k) + i]));
         }
         for i in 0..stage.links {
-            list.push((RowAt::Link(k, i), rows[shape.link_at(k) + i]));
+            list.push((RowAt::Link(k, i), equal[shape.link_at(k) + i]));
         }
         for i in 0..stage.inequalities {
-            list.push((RowAt::Unequal(k, i), rows[shape.n_equal() + shape.unequal_at(k) + i]));
+            let at = shape.unequal_at(k) + i;
+            let d = unequal[at];
+            list.push((RowAt::Unequal(k, i), (d - upper[at]).max(0.0) + (d - lower[at]).min(0.0)));
         }
     }
     list.retain(|(_, r)| r.abs() > tolerance.max(1e-9));
     list.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    list
+    Ok(list)
 }

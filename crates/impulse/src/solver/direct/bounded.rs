@@ -32,7 +32,13 @@ pub(super) fn correct_positions(
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
     let Scratch { bodies, rows, .. } = scratch;
-    for i in 0..rows.blocks.len() {
+    let first = rows.first_apart();
+    if let (Some(hinges), 1..) = (&mut rows.hinges, first) {
+        let own = rows.model_size.rows;
+        rows.impulse[..own].copy_from_slice(&rows.guess[..own]);
+        hinges.apply(&rows.impulse, bodies);
+    }
+    for i in first..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
         for k in row..row + n {
             let guess = if rows.inactive[i] { 0.0 } else { rows.guess[k] };
@@ -270,7 +276,22 @@ pub(crate) fn look_ahead(
     let h_inv = 1.0 / look.h;
     let mut worst = 0.0;
     let mut c = [0.0; small::MAX];
-    for i in 0..rows.blocks.len() {
+    let first = rows.first_apart();
+    if let (Some(hinges), 1..) = (&rows.hinges, first) {
+        bodies.look_ahead_poses(look.flight, look.h);
+        rows.out[..first].fill(false);
+        let (target, error, gap) = (&rows.target, &mut rows.error, &mut rows.gap);
+        hinges.errors(&bodies.ahead, |block, row, tolerance, c| {
+            let tolerance = tolerance.unwrap_or(method.tolerance).max(floor);
+            gap[block] = norm(c);
+            worst = larger(worst, gap[block] / tolerance);
+            let own = error[row..row + c.len()].iter_mut().zip(&target[row..row + c.len()]);
+            for ((error, target), c) in own.zip(c) {
+                *error = (target - c) * h_inv;
+            }
+        });
+    }
+    for i in first..rows.blocks.len() {
         rows.out[i] = rows.inactive[i];
         rows.gap[i] = 0.0;
         if rows.inactive[i] {
@@ -327,7 +348,20 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
     let Scratch { bodies, rows, .. } = scratch;
     let mut worst = 0.0;
     let mut e = [0.0; small::MAX];
-    for i in 0..rows.blocks.len() {
+    // Impulses of friction are no better than rounding lets them be.
+    let slip = (SLIP_PART * tolerance).max(64.0 * bodies.velocity_floor());
+    let first = rows.first_apart();
+    if let (Some(hinges), 1..) = (&rows.hinges, first) {
+        rows.out[..first].fill(false);
+        hinges.rates(&bodies.twists, &mut rows.error);
+        for (block, own) in rows.blocks[..first].iter().zip(&mut rows.velocity_error) {
+            let errors = &mut rows.error[block.first_row..block.first_row + block.n_rows];
+            *own = norm(errors);
+            worst = larger(worst, *own / tolerance);
+            errors.iter_mut().for_each(|e| *e = -*e);
+        }
+    }
+    for i in first..rows.blocks.len() {
         rows.out[i] = rows.inactive[i];
         rows.velocity_error[i] = 0.0;
         if rows.inactive[i] {
@@ -343,11 +377,11 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
             let missing = match rows.slips(i, &e[..n], true) {
                 Some(p) => {
                     rows.out[i] = true;
-                    rows.off_by(i, p, true) / SLIP_PART
+                    rows.off_by(i, p, true) / slip
                 }
-                None => norm(&e[..n]),
+                None => norm(&e[..n]) / tolerance,
             };
-            worst = larger(worst, missing / tolerance);
+            worst = larger(worst, missing);
             continue;
         }
         rows.out[i] = bound != Bound::None && rows.at_bound(row, e[0], rows.velocity_impulse[row]);

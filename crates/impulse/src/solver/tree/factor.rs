@@ -20,6 +20,7 @@ use std::array::from_fn;
 use wide::f64x4;
 
 use super::pattern::{LANES, MOST, NOWHERE, Pattern};
+use super::touches::Step;
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 
@@ -76,6 +77,20 @@ pub(super) struct Factor {
     pub q: Vec<Sixes>,
     /// e, then p; rows of the joint first, then its dampers.
     pub p: Vec<Sixes>,
+}
+
+/// What contacts ask of an elimination. `climb_columns`, `respond`, `rate` and `push` share what a step holds.
+pub(super) trait Elimination {
+    /// Rows on a body, about its centre, as they begin at its node.
+    fn enter(&self, node: usize, b: &mut [F; 6]);
+    /// One body's way up for four columns b at once: w and q of the step, and b of the one it hangs on.
+    fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]);
+    /// Adds the part of b₁·H⁻¹ b₂ of one node, for each row of `own` with all of `other`.
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]);
+    /// The part of b·v of one node after a way up.
+    fn rate(&self, step: &Step) -> F;
+    /// Adds what impulses p of the rows do on the way up.
+    fn push(&mut self, step: &Step, p: F);
 }
 
 #[inline(always)]
@@ -238,10 +253,14 @@ impl Factor {
             }
         }
     }
+}
 
-    /// One body's way up for four columns b at once: w and q of the body, and b of the one it hangs on.
+impl Elimination for Factor {
+    #[inline(always)]
+    fn enter(&self, _node: usize, _b: &mut [F; 6]) {}
+
     #[inline]
-    pub(super) fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]) {
+    fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]) {
         let (group, lane) = (&self.groups[node / LANES], node % LANES);
         let at = |m: &Matrix, i: usize, j: usize| F::splat(m[i][j][lane]);
         let mut w = *b;
@@ -272,6 +291,36 @@ impl Factor {
             }
         }
         (w, q, up)
+    }
+
+    #[inline(always)]
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]) {
+        for k in 0..6 {
+            let (w, q) = (own.w[k].to_array(), own.q[k].to_array());
+            for lane in 0..LANES {
+                sums[lane] += other.w[k] * F::splat(w[lane]) - other.q[k] * F::splat(q[lane]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn rate(&self, step: &Step) -> F {
+        let (g, lane) = (step.node / LANES, step.node % LANES);
+        let mut sum = F::ZERO;
+        for k in 0..6 {
+            sum += step.w[k] * F::splat(self.w[g][k][lane]);
+            sum -= step.q[k] * F::splat(self.q[g][k][lane]);
+        }
+        sum
+    }
+
+    #[inline(always)]
+    fn push(&mut self, step: &Step, p: F) {
+        let (g, lane) = (step.node / LANES, step.node % LANES);
+        for k in 0..6 {
+            self.w[g][k][lane] += (step.w[k] * p).reduce_add();
+            self.q[g][k][lane] += (step.q[k] * p).reduce_add();
+        }
     }
 }
 
@@ -371,7 +420,7 @@ fn square<const J: usize>(x: &[[F; 6]; 6], sum: &mut [[F; 6]; 6]) {
 
 /// a ← L with a = L Lᵀ, columns of numbers from the diagonal on, which is inverted; returns the least of pivot − [`WEAK`] · diagonal.
 #[inline(always)]
-fn cholesky(a: &mut [[F; 6]; 6]) -> F {
+pub(super) fn cholesky(a: &mut [[F; 6]; 6]) -> F {
     let mut least = F::splat(f64::MAX);
     least = least.fast_min(pivot::<0>(a));
     least = least.fast_min(pivot::<1>(a));
@@ -421,6 +470,30 @@ fn solve_transposed(l: &Matrix, x: &mut [F; 6]) {
         let known = x[j];
         for i in 0..j {
             x[i] -= f(&l[i][j]) * known;
+        }
+    }
+}
+
+/// x ← L⁻¹ x.
+#[inline(always)]
+pub(super) fn solve_lanes(l: &[[F; 6]; 6], x: &mut [F; 6]) {
+    for j in 0..6 {
+        x[j] *= l[j][j];
+        let known = x[j];
+        for i in j + 1..6 {
+            x[i] -= l[j][i] * known;
+        }
+    }
+}
+
+/// x ← L⁻ᵀ x.
+#[inline(always)]
+pub(super) fn solve_lanes_transposed(l: &[[F; 6]; 6], x: &mut [F; 6]) {
+    for j in (0..6).rev() {
+        x[j] *= l[j][j];
+        let known = x[j];
+        for i in 0..j {
+            x[i] -= l[i][j] * known;
         }
     }
 }

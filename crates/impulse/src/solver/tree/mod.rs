@@ -4,20 +4,24 @@
 //! Dampers along joint coordinates are part of the factor, so that servos of any strength take no rounds.
 
 mod factor;
+mod limbs;
 mod pattern;
 mod touches;
+mod triangle;
 
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
 use gelenk_model::{Model, State, Twist};
 
 use self::factor::{Factor, Soft};
+use self::limbs::Limbs;
 use self::pattern::{LANES, MOST, NOWHERE, Pattern};
 use self::touches::Touches;
 use super::direct::bounded::{look_ahead, look_at_velocities};
 use crate::bounds::Bound;
 use crate::drives::Drives;
 use crate::error::StepError;
+use crate::hinges::Hinges;
 use crate::kick::{evaluate_loads, kick};
 use crate::method::Method;
 use crate::rows::{Look, Rows};
@@ -50,6 +54,8 @@ const LOST: f64 = 1e4;
 pub struct Tree {
     pattern: Pattern,
     factor: Factor,
+    /// In place of the factor, where all joints are hinges.
+    limbs: Option<Limbs>,
     touches: Touches,
     /// Axes with laws along the joint of each node. (nodes)
     axes: Vec<Vec<usize>>,
@@ -103,6 +109,7 @@ impl Tree {
         Some(Tree {
             pattern,
             factor,
+            limbs: None,
             touches,
             axes,
             soft,
@@ -112,6 +119,17 @@ impl Tree {
             pulls: vec![0.0; drives.axes.len()],
             made: None,
         })
+    }
+
+    /// The block of the joint of each node. (nodes)
+    pub(crate) fn lanes(&self, rows: &Rows) -> Vec<Option<usize>> {
+        let block = |row: &pattern::Row| rows.blocks.iter().position(|b| b.first_row == row.number);
+        self.pattern.nodes.iter().map(|node| node.rows.first().and_then(block)).collect()
+    }
+
+    /// All joints are `hinges`, in the lanes of the nodes.
+    pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies) {
+        self.limbs = Some(Limbs::new(&self.pattern, hinges, bodies));
     }
 
     /// Forgets what contacts did before: a step depends on its state alone.
@@ -132,8 +150,11 @@ impl Tree {
         if self.made == Some(Made::Singular) {
             return false;
         }
-        let Tree { pattern, factor, .. } = self;
-        let good = factor.make(pattern, rows, bodies, |_| &[]);
+        let Tree { pattern, factor, limbs, .. } = self;
+        let good = match (limbs, &rows.hinges) {
+            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |_| 0.0),
+            _ => factor.make(pattern, rows, bodies, |_| &[]),
+        };
         self.made = Some(if good { Made::Hard } else { Made::Singular });
         good
     }
@@ -144,16 +165,32 @@ impl Tree {
             let own = &mut self.soft[self.first_soft[node]..self.first_soft[node + 1]];
             for (soft, &k) in own.iter_mut().zip(axes) {
                 let driven = &drives.axes[k];
+                soft.weight = 0.5 * h * driven.damping;
+                if self.limbs.is_some() {
+                    continue; // the axis is the hinge's
+                }
                 let side = usize::from(driven.bodies[1] == self.pattern.nodes[node].body);
                 soft.own.copy_from_slice(&driven.row[6 * side..][..6]);
                 soft.other.copy_from_slice(&driven.row[6 * (1 - side)..][..6]);
-                soft.weight = 0.5 * h * driven.damping;
             }
         }
-        let Tree { pattern, factor, soft, first_soft, .. } = self;
-        let good = factor.make(pattern, rows, bodies, |i| &soft[first_soft[i]..first_soft[i + 1]]);
+        let Tree { pattern, factor, limbs, soft, first_soft, .. } = self;
+        let own = |i: usize| &soft[first_soft[i]..first_soft[i + 1]];
+        let good = match (limbs, &rows.hinges) {
+            (Some(limbs), Some(hinges)) => limbs
+                .make(hinges, bodies, |i| own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))),
+            _ => factor.make(pattern, rows, bodies, own),
+        };
         self.made = good.then_some(Made::Soft);
         good
+    }
+
+    /// Takes the contacts that are active; false if there are too many.
+    fn take_touches(&mut self, rows: &Rows) -> bool {
+        match &self.limbs {
+            Some(limbs) => self.touches.take(&self.pattern, limbs, rows),
+            None => self.touches.take(&self.pattern, &self.factor, rows),
+        }
     }
 
     /// The rates that a look has left.
@@ -166,12 +203,7 @@ impl Tree {
     /// The rates J v + C_t there are.
     fn take_rates_now(&mut self, rows: &Rows, bodies: &Bodies) {
         self.e.resize(rows.error.len(), 0.0);
-        for (i, block) in rows.blocks.iter().enumerate() {
-            if !rows.inactive[i] {
-                let own = block.first_row..block.first_row + block.n_rows;
-                rows.error_rate(i, &bodies.twists, &mut self.e[own]);
-            }
-        }
+        rows.rates(&bodies.twists, &mut self.e);
         self.pulls.fill(0.0);
     }
 
@@ -191,7 +223,11 @@ impl Tree {
             coordinates: look.coordinates,
         };
         self.e.resize(rows.error.len(), 0.0);
-        for (i, block) in rows.blocks.iter().enumerate() {
+        let first = rows.first_apart();
+        if let (Some(hinges), 1..) = (&rows.hinges, first) {
+            hinges.rates_ahead(&self.twists, &bodies.twists_before, half, &mut self.e);
+        }
+        for (i, block) in rows.blocks.iter().enumerate().skip(first) {
             let e = &mut self.e[block.first_row..block.first_row + block.n_rows];
             if rows.inactive[i] {
                 e.fill(0.0);
@@ -227,6 +263,9 @@ impl Tree {
 
     /// Gives the bodies the impulses of the dampers that a solve has found.
     fn give_dampers(&self, bodies: &mut Bodies) {
+        if self.limbs.is_some() {
+            return; // they have them
+        }
         for (i, node) in self.pattern.nodes.iter().enumerate() {
             let soft = &self.soft[self.first_soft[i]..self.first_soft[i + 1]];
             for (a, soft) in (node.rows.len()..).zip(soft) {
@@ -258,6 +297,9 @@ impl Tree {
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
     /// False, and nothing done, where the contacts do not settle.
     fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: f64) -> bool {
+        if self.limbs.is_some() {
+            return self.solve_limbs(rows, bodies, velocity, near);
+        }
         let Tree { pattern, factor, touches, axes, e, pulls, .. } = self;
         for (i, node) in pattern.nodes.iter().enumerate() {
             let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
@@ -295,14 +337,49 @@ impl Tree {
             delta[row] = p - now[row];
             now[row] = p;
         }
-        for i in 0..rows.blocks.len() {
-            if !rows.inactive[i] {
-                let own =
-                    rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
-                rows.apply(i, &delta[own], bodies);
+        rows.apply_to_all(&delta, bodies);
+        rows.solution = delta;
+        true
+    }
+
+    /// The same where all joints are hinges; bodies get their velocities at once.
+    fn solve_limbs(
+        &mut self,
+        rows: &mut Rows,
+        bodies: &mut Bodies,
+        velocity: bool,
+        near: f64,
+    ) -> bool {
+        let Tree { pattern, factor, limbs: Some(limbs), touches, axes, e, pulls, .. } = self else {
+            return false;
+        };
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let Some(first) = node.rows.first() else { continue };
+            let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
+            for (p, e) in p.iter_mut().zip(&e[first.number..first.number + 5]) {
+                p[lane] = *e;
+            }
+            p[5][lane] = axes[i].first().map_or(0.0, |&k| pulls[k]);
+        }
+        limbs.climb(&factor.p);
+        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
+        if !touches.settle(limbs, rows, e, now, near) {
+            return false;
+        }
+        touches.push(limbs);
+        limbs.descend(&mut factor.p);
+        limbs.give(bodies);
+        let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+        for (i, node) in pattern.nodes.iter().enumerate() {
+            let Some(first) = node.rows.first() else { continue };
+            let (p, lane) = (&factor.p[i / LANES], i % LANES);
+            for (now, p) in now[first.number..first.number + 5].iter_mut().zip(p) {
+                *now += p[lane];
             }
         }
-        rows.solution = delta;
+        for (row, p) in touches.found() {
+            now[row] = p;
+        }
         true
     }
 }
@@ -333,9 +410,7 @@ pub(crate) fn settle_positions(
 ) -> Option<u64> {
     let floor = scratch.bodies.position_floor();
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.touches.take(&tree.pattern, &tree.factor, &scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
@@ -371,9 +446,7 @@ pub(crate) fn settle_positions(
 pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Option<u64> {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies)
-            || !tree.touches.take(&tree.pattern, &tree.factor, &scratch.rows)
-        {
+        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
             return None;
         }
         scratch.rows.begin_correction(true, &scratch.bodies);
@@ -418,7 +491,9 @@ pub(crate) fn settle_kick(
         rows.begun.copy_from_slice(&rows.velocity_impulse);
         // What held at the start of the stage is near what holds at its end.
         let own = ..rows.model_size.rows;
-        rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        if tree.limbs.is_none() {
+            rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
+        }
         bodies.twists.copy_from_slice(&bodies.twists_before);
         let mut solves = 0;
         for round in 0..MOST_ROUNDS {
@@ -430,14 +505,25 @@ pub(crate) fn settle_kick(
                 }
             }
             if (round == 0 || tree.dampers_changed(&loads.drives, h))
-                && !(tree.make_soft(rows, bodies, &loads.drives, h)
-                    && tree.touches.take(&tree.pattern, &tree.factor, rows))
+                && !(tree.make_soft(rows, bodies, &loads.drives, h) && tree.take_touches(rows))
             {
                 break;
             }
             // The laws were read at these velocities.
             previous_twists.copy_from_slice(&loads.twists);
-            if round == 0 {
+            if round == 0 && tree.limbs.is_some() {
+                // Joints are solved for at once and need no guess.
+                bodies.twists.copy_from_slice(&bodies.twists_before);
+                kick(bodies, loads, 0.5 * h);
+                for i in rows.model_size.blocks..rows.blocks.len() {
+                    if !rows.inactive[i] {
+                        let block = &rows.blocks[i];
+                        let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
+                        rows.apply(i, p, bodies);
+                    }
+                }
+                tree.take_rates_now(rows, bodies);
+            } else if round == 0 {
                 kick_with(rows, bodies, loads, h);
                 tree.take_rates_now(rows, bodies);
             } else {
@@ -490,12 +576,66 @@ fn give_up_guess(rows: &mut Rows, bodies: &mut Bodies) {
 }
 
 /// v = v⁻ + h/2 M⁻¹ f + M⁻¹ Jᵀ p with the loads and impulses there are.
-fn kick_with(rows: &Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
+fn kick_with(rows: &mut Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
     bodies.twists.copy_from_slice(&bodies.twists_before);
     kick(bodies, loads, 0.5 * h);
-    for (i, block) in rows.blocks.iter().enumerate() {
-        if !rows.inactive[i] {
-            rows.apply(i, &rows.velocity_impulse[block.first_row..][..block.n_rows], bodies);
+    let impulse = std::mem::take(&mut rows.velocity_impulse);
+    rows.apply_to_all(&impulse, bodies);
+    rows.velocity_impulse = impulse;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+
+    /// The elimination of hinges by their angles and the general one by rows, on a machine that walks: the same velocities and impulses,
+    /// with its dampers and without, joints and feet together.
+    #[test]
+    fn hinges_agree_with_rows() {
+        let scene = gelenk_scenes::scene("hexapod").expect("the walking machine");
+        let options = gelenk_model::LoadOptions::default();
+        let model =
+            gelenk_model::load_text("hexapod", scene.text, &options).expect("a model").model;
+        let mut simulation = Simulation::new(&model, &model.run).expect("it starts");
+        for _ in 0..150 {
+            simulation.step().expect("it walks");
+        }
+        let mut scratch = simulation.scratch.clone();
+        scratch.bodies.read_state(&simulation.state);
+        scratch.rows.ready = false;
+        scratch.prepare_rows(&model, simulation.state.t, &simulation.state.coordinate);
+        let tree = scratch.tree.take().expect("its joints are a tree");
+        assert!(tree.limbs.is_some() && !scratch.rows.contacts.is_empty());
+        for h in [0.0, 0.005] {
+            let found = [true, false].map(|by_angles| {
+                let (mut tree, mut rows) = (tree.clone(), scratch.rows.clone());
+                let mut bodies = scratch.bodies.clone();
+                if !by_angles {
+                    (tree.limbs, rows.hinges) = (None, None);
+                }
+                tree.made = None;
+                let drives = &scratch.loads.drives;
+                assert!(tree.make_soft(&rows, &bodies, drives, h) && tree.take_touches(&rows));
+                tree.take_rates_now(&rows, &bodies);
+                for (i, e) in tree.e.iter_mut().enumerate() {
+                    *e += 0.01 * (i as f64).sin();
+                }
+                for (i, pull) in tree.pulls.iter_mut().enumerate() {
+                    *pull = 0.1 * (1.7 * i as f64).cos();
+                }
+                rows.velocity_impulse.fill(0.0);
+                assert!(tree.solve(&mut rows, &mut bodies, true, AT_ONCE));
+                tree.give_dampers(&mut bodies);
+                (bodies.twists, rows.velocity_impulse)
+            });
+            let (far, _) = largest_change(&found[0].0, &found[1].0);
+            let (moved, _) = largest_change(&found[0].0, &scratch.bodies.twists);
+            assert!(moved > 1e-3 && far < 1e-11 * moved.max(1.0), "h = {h}: {far} of {moved}");
+            let size = found[1].1.iter().fold(0.0, |m: f64, p| m.max(p.abs()));
+            for (a, b) in found[0].1.iter().zip(&found[1].1) {
+                assert!((a - b).abs() < 1e-10 * size, "h = {h}: {a} for {b}, the largest {size}");
+            }
         }
     }
 }

@@ -111,8 +111,10 @@ impl Pattern {
         let mut nodes: Vec<Node> = Vec::with_capacity(order.len() + LANES);
         let filler = Node { body: NOWHERE, parent: NOWHERE, rows: Vec::new() };
         let mut node_of = vec![NOWHERE; n_bodies];
-        for (k, &body) in order.iter().enumerate() {
-            if k > 0 && height[order[k - 1]] != height[body] {
+        for &body in &order {
+            // A body and one that hangs on it are not in the same group.
+            let group = nodes.len() - nodes.len() % LANES;
+            if nodes[group..].iter().any(|node: &Node| node.parent == body) {
                 nodes.resize(nodes.len().next_multiple_of(LANES), filler.clone());
             }
             node_of[body] = nodes.len();

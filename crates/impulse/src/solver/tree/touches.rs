@@ -2,8 +2,9 @@
 
 use wide::f64x4;
 
-use super::factor::Factor;
+use super::factor::Elimination;
 use super::pattern::{LANES, NOWHERE, Pattern};
+use super::triangle::{Triangle, WEAK, add_rows, room};
 use crate::bounds::Bound;
 use crate::rows::Rows;
 use crate::small;
@@ -26,9 +27,6 @@ const SERVES: f64 = 0.1;
 /// Impulses beyond this many times the size to be expected are not the ones meant.
 const MOST_GROWTH: f64 = 100.0;
 
-/// A pivot below this part of the largest response is none: contacts say the same.
-const WEAK: f64 = 1e-9;
-
 /// Up to four rows of one contact.
 #[derive(Clone, Copy, Debug)]
 struct Bundle {
@@ -37,14 +35,16 @@ struct Bundle {
     n: usize,
     /// Its part of the list of steps.
     steps: (usize, usize),
+    /// Whether one body alone goes up.
+    single: bool,
 }
 
 /// w and q of a body on the way up from a contact, for the rows of a bundle.
 #[derive(Clone, Copy, Debug)]
-struct Step {
-    node: usize,
-    w: [F; 6],
-    q: [F; 6],
+pub(super) struct Step {
+    pub node: usize,
+    pub w: [F; 6],
+    pub q: [F; 6],
 }
 
 /// A block of a contact.
@@ -124,6 +124,9 @@ pub(super) struct Touches {
     /// The linear system and its right side. (n × n, n)
     matrix: Vec<f64>,
     right: Vec<f64>,
+    /// The same where nothing slips, and whether that is so.
+    triangle: Triangle,
+    plain: bool,
     /// Its pivots, whether it is there, and the sides it was made for.
     pivots: Vec<usize>,
     made: bool,
@@ -132,7 +135,12 @@ pub(super) struct Touches {
 
 impl Touches {
     /// Takes the contacts that are active in `rows`; false if there are too many.
-    pub(super) fn take(&mut self, pattern: &Pattern, factor: &Factor, rows: &Rows) -> bool {
+    pub(super) fn take(
+        &mut self,
+        pattern: &Pattern,
+        factor: &impl Elimination,
+        rows: &Rows,
+    ) -> bool {
         self.bundles.clear();
         self.steps.clear();
         self.known.clear();
@@ -180,9 +188,9 @@ impl Touches {
         for numbers in [before, p, rate, e, right] {
             numbers.resize(n, 0.0);
         }
-        self.g.resize(n * n, 0.0);
+        self.g.resize(room(n), 0.0);
         self.matrix.resize(n * n, 0.0);
-        self.respond();
+        self.respond(factor);
         for part in &mut self.parts {
             let own = part.first..part.first + part.n;
             part.k = own.map(|k| self.g[k * n + k]).fold(0.0, f64::max);
@@ -200,7 +208,7 @@ impl Touches {
     fn climb(
         &mut self,
         pattern: &Pattern,
-        factor: &Factor,
+        factor: &impl Elimination,
         rows: &Rows,
         block: usize,
         first: usize,
@@ -224,6 +232,9 @@ impl Touches {
             for k in 0..6 {
                 way.1[k] = F::new(b[k]);
             }
+            if way.0 != NOWHERE {
+                factor.enter(way.0, &mut way.1);
+            }
         }
         if ways[0].0 == ways[1].0 && ways[0].0 != NOWHERE {
             for k in 0..6 {
@@ -232,6 +243,7 @@ impl Touches {
             }
             ways[1].0 = NOWHERE;
         }
+        let single = ways[0].0 == NOWHERE || ways[1].0 == NOWHERE;
         loop {
             let now = usize::from(ways[1].0 < ways[0].0);
             let (node, b) = ways[now];
@@ -249,37 +261,48 @@ impl Touches {
             }
             ways[now] = (parent, up);
         }
-        self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()) });
+        self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()), single });
     }
 
     /// G = J H⁻¹ Jᵀ of all rows of contacts.
-    fn respond(&mut self) {
+    fn respond(&mut self, factor: &impl Elimination) {
         let n = self.rows.len();
         for (j, other) in self.bundles.iter().enumerate() {
             for own in &self.bundles[j..] {
                 let mut sums = [F::ZERO; LANES];
                 let (mut x, mut y) = (own.steps.0, other.steps.0);
+                if own.single && other.single {
+                    // Ways that meet go on together.
+                    let (a, b) = (
+                        &self.steps[own.steps.0..own.steps.1],
+                        &self.steps[other.steps.0..other.steps.1],
+                    );
+                    for k in 1..=a.len().min(b.len()) {
+                        let (a, b) = (&a[a.len() - k], &b[b.len() - k]);
+                        if a.node != b.node {
+                            break;
+                        }
+                        factor.respond(a, b, &mut sums);
+                    }
+                    (x, y) = (own.steps.1, other.steps.1);
+                }
                 while x < own.steps.1 && y < other.steps.1 {
                     let (a, b) = (&self.steps[x], &self.steps[y]);
                     if a.node == b.node {
-                        for k in 0..6 {
-                            let (w, q) = (a.w[k].to_array(), a.q[k].to_array());
-                            for lane in 0..own.n {
-                                sums[lane] +=
-                                    b.w[k] * F::splat(w[lane]) - b.q[k] * F::splat(q[lane]);
-                            }
-                        }
+                        factor.respond(a, b, &mut sums);
                     }
                     x += usize::from(a.node <= b.node);
                     y += usize::from(b.node <= a.node);
                 }
                 for lane in 0..own.n {
-                    let sum = sums[lane].to_array();
-                    for m in 0..other.n {
-                        self.g[(own.first + lane) * n + other.first + m] = sum[m];
-                        self.g[(other.first + m) * n + own.first + lane] = sum[m];
-                    }
+                    let row = (own.first + lane) * n + other.first;
+                    self.g[row..row + other.n].copy_from_slice(&sums[lane].to_array()[..other.n]);
                 }
+            }
+        }
+        for i in 0..n {
+            for j in 0..i {
+                self.g[j * n + i] = self.g[i * n + j];
             }
         }
     }
@@ -289,7 +312,7 @@ impl Touches {
     /// rates by which friction that slips may be off.
     pub(super) fn settle(
         &mut self,
-        factor: &Factor,
+        factor: &impl Elimination,
         rows: &Rows,
         e: &[f64],
         now: &[f64],
@@ -302,11 +325,7 @@ impl Touches {
         for bundle in &self.bundles {
             let mut sum = F::ZERO;
             for step in &self.steps[bundle.steps.0..bundle.steps.1] {
-                let (g, lane) = (step.node / LANES, step.node % LANES);
-                for k in 0..6 {
-                    sum += step.w[k] * F::splat(factor.w[g][k][lane]);
-                    sum -= step.q[k] * F::splat(factor.q[g][k][lane]);
-                }
+                sum += factor.rate(step);
             }
             let sum = sum.to_array();
             for lane in 0..bundle.n {
@@ -421,6 +440,7 @@ impl Touches {
     }
 
     /// Sides of all blocks, and how far p is from its projection. What is free is given its impulse at once.
+    #[inline(never)]
     fn take_sides(&mut self, rows: &Rows, trust: bool) -> Taken {
         let n = self.rows.len();
         let mut taken = Taken { changed: false, slips: false, off: 0.0 };
@@ -483,9 +503,19 @@ impl Touches {
     /// The matrix of Newton's method over the blocks that are not free, factorized; false where it is singular.
     fn make(&mut self) -> bool {
         let n = self.rows.len();
+        self.plain = self.parts.iter().all(|part| part.side != Side::Slips);
+        if self.plain {
+            // The matrix is a part of G.
+            let Touches { parts, g, active, triangle, made, made_for, .. } = self;
+            made_for.clear();
+            made_for.extend(parts.iter().map(|part| part.side));
+            *made = triangle.make(g, n, active);
+            return *made;
+        }
         let Touches { parts, g, p, e, matrix, active, pivots, made, made_for, .. } = self;
         let m = active.len();
         let matrix = &mut matrix[..m * m];
+        // Column after column, so that solving with its triangles goes along rows of memory; G is symmetric.
         for (to, &i) in matrix.chunks_exact_mut(m.max(1)).zip(active.iter()) {
             let from = &g[i * n..(i + 1) * n];
             for (to, &j) in to.iter_mut().zip(active.iter()) {
@@ -503,19 +533,18 @@ impl Touches {
                 let unit = |a: usize, b: usize| f64::from(u8::from(a == b));
                 let across = |a: usize, b: usize| turn * (unit(a, b) - along[a] * along[b]);
                 for j in 0..m {
-                    let own =
-                        [0, 1].map(|a| if a < size { matrix[(row + a) * m + j] } else { 0.0 });
+                    let own = [0, 1].map(|a| if a < size { matrix[j * m + row + a] } else { 0.0 });
                     for a in 0..size {
                         let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
-                        matrix[(row + a) * m + j] = sum / part.k;
+                        matrix[j * m + row + a] = sum / part.k;
                     }
                 }
                 for a in 0..size {
                     for b in 0..size {
-                        matrix[(row + a) * m + row + b] += unit(a, b) - across(a, b);
+                        matrix[(row + b) * m + row + a] += unit(a, b) - across(a, b);
                     }
                     if let Some(at) = normal_at {
-                        matrix[(row + a) * m + at] -= along[a] * ratio * p[normal].signum();
+                        matrix[at * m + row + a] -= along[a] * ratio * p[normal].signum();
                     }
                 }
             }
@@ -528,9 +557,10 @@ impl Touches {
     }
 
     /// One step of Newton's method with the matrix there is.
+    #[inline(never)]
     fn step(&mut self) {
         let n = self.rows.len();
-        let Touches { parts, g, p, e, matrix, right, active, pivots, .. } = self;
+        let Touches { parts, g, p, e, matrix, right, active, pivots, triangle, plain, .. } = self;
         let m = active.len();
         let mut row = 0;
         for part in parts.iter().filter(|part| part.side != Side::Free) {
@@ -546,18 +576,20 @@ impl Touches {
             }
             row += part.n;
         }
-        solve(&matrix[..m * m], pivots, &mut right[..m]);
+        if *plain {
+            triangle.solve(&mut right[..m]);
+        } else {
+            solve(&matrix[..m * m], pivots, &mut right[..m]);
+        }
         for (&i, delta) in active.iter().zip(right.iter()) {
             p[i] += delta;
-            // G is symmetric: its rows are its columns.
-            for (e, g) in e.iter_mut().zip(&g[i * n..(i + 1) * n]) {
-                *e += g * delta;
-            }
         }
+        // G is symmetric: its rows are its columns.
+        add_rows(g, n, active, &right[..m], e);
     }
 
     /// Adds what the impulses found do to the factor's way up.
-    pub(super) fn push(&self, factor: &mut Factor) {
+    pub(super) fn push(&self, factor: &mut impl Elimination) {
         for bundle in &self.bundles {
             let mut p = [0.0; LANES];
             for lane in 0..bundle.n {
@@ -565,11 +597,7 @@ impl Touches {
             }
             let p = F::new(p);
             for step in &self.steps[bundle.steps.0..bundle.steps.1] {
-                let (g, lane) = (step.node / LANES, step.node % LANES);
-                for k in 0..6 {
-                    factor.w[g][k][lane] += (step.w[k] * p).reduce_add();
-                    factor.q[g][k][lane] += (step.q[k] * p).reduce_add();
-                }
+                factor.push(step, p);
             }
         }
     }
@@ -617,21 +645,25 @@ fn factorize(a: &mut [f64], pivots: &mut Vec<usize>, n: usize) -> bool {
     true
 }
 
-/// x ← A⁻¹ x with the triangles of A.
+/// x ← A⁻¹ x with the triangles of Aᵀ: Uᵀ y = x, Lᵀ z = y, and the rows that changed places go back.
 fn solve(a: &[f64], pivots: &[usize], x: &mut [f64]) {
     let n = x.len();
-    for (k, &pivot) in pivots.iter().enumerate() {
-        x.swap(k, pivot);
-    }
     for k in 0..n {
-        let row = &a[k * n..k * n + k];
-        let known: f64 = row.iter().zip(&x[..k]).map(|(l, x)| l * x).sum();
-        x[k] -= known;
+        let row = &a[k * n + k..(k + 1) * n];
+        let (known, rest) = x[k..].split_at_mut(1);
+        known[0] /= row[0];
+        for (x, u) in rest.iter_mut().zip(&row[1..]) {
+            *x -= u * known[0];
+        }
     }
     for k in (0..n).rev() {
-        let row = &a[k * n..(k + 1) * n];
-        let known: f64 = row[k + 1..].iter().zip(&x[k + 1..]).map(|(u, x)| u * x).sum();
-        x[k] = (x[k] - known) / row[k];
+        let (rest, known) = x.split_at_mut(k);
+        for (x, l) in rest.iter_mut().zip(&a[k * n..k * n + k]) {
+            *x -= l * known[0];
+        }
+    }
+    for (k, &pivot) in pivots.iter().enumerate().rev() {
+        x.swap(k, pivot);
     }
 }
 
@@ -644,8 +676,9 @@ mod tests {
     fn a_factor_with_pivots_solves() {
         let a = [0.0, 2.0, 1.0, 1.0, 1.0, -3.0, 4.0, -1.0, 0.5];
         let x = [3.0, -2.0, 0.25];
+        // Column after column.
         let mut right: Vec<f64> =
-            a.chunks_exact(3).map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect();
+            (0..3).map(|row| (0..3).map(|k| a[3 * k + row] * x[k]).sum()).collect();
         let (mut factor, mut pivots) = (a, Vec::new());
         assert!(factorize(&mut factor, &mut pivots, 3));
         solve(&factor, &pivots, &mut right);

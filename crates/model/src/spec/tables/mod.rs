@@ -8,9 +8,11 @@ mod choices;
 mod file;
 mod force;
 mod joint;
+mod problem;
 
 pub use body::*;
 pub use choices::*;
 pub use file::*;
 pub use force::*;
 pub use joint::*;
+pub use problem::*;

@@ -1,4 +1,5 @@
 //! Vectors, quaternions and symmetric matrices of four bodies at a time.
+#![expect(clippy::inline_always, reason = "the hot loops: measured")]
 
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -10,37 +11,37 @@ use wide::f64x4;
 use crate::flight::{COS, SHORT, SINC, cos_sinc};
 
 /// How many at a time.
-pub(super) const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
 /// A number of each.
-pub(super) type F = f64x4;
+pub(crate) type F = f64x4;
 
 /// A number for each lane.
 #[inline(always)]
-pub(super) fn lanes(value: impl FnMut(usize) -> f64) -> F {
+pub(crate) fn lanes(value: impl FnMut(usize) -> f64) -> F {
     F::new(from_fn(value))
 }
 
 /// A vector of each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct V {
-    pub(super) x: F,
-    pub(super) y: F,
-    pub(super) z: F,
+pub(crate) struct V {
+    pub(crate) x: F,
+    pub(crate) y: F,
+    pub(crate) z: F,
 }
 
 impl V {
-    pub(super) const ZERO: V = V { x: F::ZERO, y: F::ZERO, z: F::ZERO };
+    pub(crate) const ZERO: V = V { x: F::ZERO, y: F::ZERO, z: F::ZERO };
 
     /// The same vector in all lanes.
     #[inline(always)]
-    pub(super) fn splat(v: &Vec3) -> V {
+    pub(crate) fn splat(v: &Vec3) -> V {
         V { x: F::splat(v.x), y: F::splat(v.y), z: F::splat(v.z) }
     }
 
     /// A vector for each lane.
     #[inline(always)]
-    pub(super) fn gather<'a>(value: impl Fn(usize) -> &'a Vec3) -> V {
+    pub(crate) fn gather<'a>(value: impl Fn(usize) -> &'a Vec3) -> V {
         let [a, b, c, d] = from_fn(value);
         V {
             x: F::new([a.x, b.x, c.x, d.x]),
@@ -51,18 +52,18 @@ impl V {
 
     /// The vectors one by one.
     #[inline(always)]
-    pub(super) fn each(self) -> [Vec3; LANES] {
+    pub(crate) fn each(self) -> [Vec3; LANES] {
         let (x, y, z) = (self.x.to_array(), self.y.to_array(), self.z.to_array());
         from_fn(|k| Vec3::new(x[k], y[k], z[k]))
     }
 
     #[inline(always)]
-    pub(super) fn dot(self, b: V) -> F {
+    pub(crate) fn dot(self, b: V) -> F {
         self.x * b.x + self.y * b.y + self.z * b.z
     }
 
     #[inline(always)]
-    pub(super) fn cross(self, b: V) -> V {
+    pub(crate) fn cross(self, b: V) -> V {
         V {
             x: self.y * b.z - self.z * b.y,
             y: self.z * b.x - self.x * b.z,
@@ -104,10 +105,10 @@ impl Mul<F> for V {
 
 /// Columns of a matrix of each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct M {
-    pub(super) x: V,
-    pub(super) y: V,
-    pub(super) z: V,
+pub(crate) struct M {
+    pub(crate) x: V,
+    pub(crate) y: V,
+    pub(crate) z: V,
 }
 
 impl Mul<V> for M {
@@ -119,16 +120,16 @@ impl Mul<V> for M {
 }
 
 impl M {
-    pub(super) const ZERO: M = M { x: V::ZERO, y: V::ZERO, z: V::ZERO };
+    pub(crate) const ZERO: M = M { x: V::ZERO, y: V::ZERO, z: V::ZERO };
 
     /// The matrix of one lane.
-    pub(super) fn lane(&self, k: usize) -> Mat3 {
+    pub(crate) fn lane(&self, k: usize) -> Mat3 {
         Mat3::from_columns(&[self.x.each()[k], self.y.each()[k], self.z.each()[k]])
     }
 
     /// R diag(d) Rᵀ.
     #[inline(always)]
-    pub(super) fn turned(&self, d: V) -> M {
+    pub(crate) fn turned(&self, d: V) -> M {
         let (a, b, c) = (self.x * d.x, self.y * d.y, self.z * d.z);
         let entry = |ax: F, bx: F, cx: F, y: (F, F, F)| ax * y.0 + bx * y.1 + cx * y.2;
         let (rx, ry, rz) = (
@@ -151,7 +152,7 @@ impl M {
 
     /// A r×: its columns are A (r × e_k).
     #[inline(always)]
-    pub(super) fn times_cross(&self, r: V) -> M {
+    pub(crate) fn times_cross(&self, r: V) -> M {
         M {
             x: self.y * r.z - self.z * r.y,
             y: self.z * r.x - self.x * r.z,
@@ -162,17 +163,17 @@ impl M {
 
 /// A quaternion of each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Q {
-    pub(super) w: F,
-    pub(super) v: V,
+pub(crate) struct Q {
+    pub(crate) w: F,
+    pub(crate) v: V,
 }
 
 impl Q {
-    pub(super) const IDENTITY: Q = Q { w: F::ONE, v: V::ZERO };
+    pub(crate) const IDENTITY: Q = Q { w: F::ONE, v: V::ZERO };
 
     /// A quaternion for each lane.
     #[inline(always)]
-    pub(super) fn gather(value: impl Fn(usize) -> Quaternion<f64>) -> Q {
+    pub(crate) fn gather(value: impl Fn(usize) -> Quaternion<f64>) -> Q {
         let [a, b, c, d] = from_fn(value);
         Q {
             w: F::new([a.w, b.w, c.w, d.w]),
@@ -186,14 +187,14 @@ impl Q {
 
     /// The quaternions one by one.
     #[inline(always)]
-    pub(super) fn each(self) -> [Quaternion<f64>; LANES] {
+    pub(crate) fn each(self) -> [Quaternion<f64>; LANES] {
         let (w, v) = (self.w.to_array(), self.v.each());
         from_fn(|k| Quaternion::new(w[k], v[k].x, v[k].y, v[k].z))
     }
 
     /// [`exp`](crate::flight::exp).
     #[inline(always)]
-    pub(super) fn exp(x: V) -> Q {
+    pub(crate) fn exp(x: V) -> Q {
         let half = x * F::splat(0.5);
         let z = half.dot(half);
         let small = z.to_array();
@@ -214,14 +215,14 @@ impl Q {
 
     /// R(q) r.
     #[inline(always)]
-    pub(super) fn rotate(self, r: V) -> V {
+    pub(crate) fn rotate(self, r: V) -> V {
         let twice = self.v.cross(r) * F::splat(2.0);
         r + twice * self.w + self.v.cross(twice)
     }
 
     /// R(q).
     #[inline(always)]
-    pub(super) fn matrix(self) -> M {
+    pub(crate) fn matrix(self) -> M {
         let (one, two) = (F::ONE, F::splat(2.0));
         let (w, V { x, y, z }) = (self.w, self.v);
         M {
@@ -245,7 +246,7 @@ impl Q {
 
     /// [`unit`](crate::flight::unit), for a quaternion whose length is 1 but for rounding.
     #[inline(always)]
-    pub(super) fn unit(self) -> Q {
+    pub(crate) fn unit(self) -> Q {
         let (mut sum, mut rest) = (F::splat(-1.0), F::ZERO);
         for x in [self.w, self.v.x, self.v.y, self.v.z] {
             let product = x * x;

@@ -1,0 +1,347 @@
+//! `gelenk optimize`: the best motion of a problem.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use gelenk::optimize::interior::Status;
+use gelenk::optimize::problem::{
+    Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize,
+};
+use gelenk::optimize::{CheckpointError, answer_json, gallery, status_word};
+use serde_json::{Value, json};
+
+use crate::Manner;
+use crate::answer::{Answer, Exit, Failure};
+use crate::args::OptimizeArgs;
+use crate::show::{BOLD, DIM, GOOD, HINT, WARN, styled, width};
+use crate::source::{bad_model, read_standard_input};
+use crate::text::{Align, Table, sig};
+use crate::{files, interrupt, show};
+
+/// Seconds between samples of a recording.
+const SAMPLE: f64 = 0.005;
+/// How often a checkpoint is forced to disk; in between the system writes it when it likes, which a killed process survives.
+const SYNC: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure> {
+    let Some(name) = &args.problem else { return Ok(list()) };
+    let (text, folder) = text_of(name)?;
+    if args.print {
+        return Ok(Answer::done(json!({ "problem": name, "text": text }), text).asked());
+    }
+    let problem = gelenk::optimize::read(name, &text, &args.set, folder.as_deref())
+        .map_err(|faults| bad_model(&faults))?;
+    let stem = files::file_stem(&problem.name);
+    let checkpoint = match (&args.checkpoint, args.no_checkpoint) {
+        (_, true) => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, _) => Some(PathBuf::from(format!("{stem}.checkpoint"))),
+    };
+    let recording = match (&args.record, args.no_record || problem.model().is_none()) {
+        (_, true) => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, _) if manner.json => None,
+        (None, _) => Some(PathBuf::from(format!("{stem}.mcap"))),
+    };
+    files::check_places(checkpoint.iter().chain(&args.output).chain(&recording), name)?;
+    let warm = args.from.as_deref().map(read_motion).transpose()?;
+    let options = RunOptions {
+        starts: args.starts as usize,
+        seed: args.seed,
+        intervals: args.intervals.map(|n| n as usize),
+        tolerance: args.tolerance,
+        max_iterations: args.max_iterations.map(|n| n as usize),
+        warm,
+    };
+    let settings = format!(
+        "{:?} {} {:?} {:?} {:?}",
+        args.set, args.seed, args.intervals, args.tolerance, args.from
+    );
+    let key = gelenk::optimize::key(&text, &settings);
+    let resume = match (&checkpoint, args.resume) {
+        (Some(path), true) => {
+            Some(gelenk::optimize::restore(path, &key).map_err(|e| checkpoint_failure(&e))?)
+        }
+        _ => None,
+    };
+    interrupt::be_graceful();
+    let begin = Instant::now();
+    let mut watch = Watch {
+        lines: !manner.quiet && (args.log || std::io::stderr().is_terminal()),
+        headed: None,
+        checkpoint: checkpoint.as_deref(),
+        key: &key,
+        synced: None,
+        trouble: None,
+    };
+    let result = optimize(&problem, &options, resume, &mut |live| watch.iteration(live));
+    let wall_seconds = begin.elapsed().as_secs_f64();
+    let trouble = watch.trouble.take();
+    let finished = match result {
+        Ok(finished) => finished,
+        Err(Failed::File(faults)) => return Err(bad_model(&faults)),
+        Err(error) => {
+            return Err(
+                Failure::new(Exit::Failed, error.to_string()).help("another guess may help")
+            );
+        }
+    };
+    let best = &finished.found[finished.best];
+    let mut json = answer_json(&problem, &finished);
+    json.insert("wall_seconds".to_owned(), wall_seconds.into());
+    let mut text = summary(&problem, &finished, wall_seconds);
+    let mut failure = trouble;
+    if let Some(path) = &args.output {
+        match files::write(
+            path,
+            format!("{}\n", json!({ "problem": problem.name, "motion": best.solution })).as_bytes(),
+        ) {
+            Ok(()) => {
+                let _ = writeln!(text, "motion: {}", path.display());
+            }
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    if let Some(path) = &recording
+        && best.status != Status::Faulty
+    {
+        match gelenk::optimize::record(&problem, &best.solution, SAMPLE, path) {
+            Ok(Some(samples)) => {
+                json.insert("recording".to_owned(), path.display().to_string().into());
+                let _ = writeln!(text, "recording: {} ({samples} samples)", path.display());
+            }
+            Ok(None) => {}
+            Err(error) => {
+                let exit = if error.is_io() { Exit::Io } else { Exit::Failed };
+                failure = failure.or(Some(Failure::new(exit, error.to_string())));
+            }
+        }
+    }
+    let mut answer = Answer::done(Value::Object(json), text);
+    if best.status == Status::Optimal && failure.is_none() {
+        if let Some(path) = &checkpoint {
+            // Done: nothing to go on with.
+            let _ = std::fs::remove_file(path);
+            let _ = std::fs::remove_file(gelenk::optimize::older(path));
+        }
+    }
+    if let Some(failure) = failure {
+        return Ok(answer.failed(failure));
+    }
+    if best.status == Status::Infeasible {
+        // The question was answered, with no.
+        let _ = writeln!(answer.text, "\n{}: {}", styled(WARN, "infeasible"), best.message);
+        return Ok(answer.exit(Exit::Negative));
+    }
+    if let Some(failure) = ended(best, checkpoint.as_deref(), name) {
+        answer = answer.failed(failure);
+    }
+    Ok(answer)
+}
+
+/// The failure that an end stands for, if it does.
+fn ended(best: &Found, checkpoint: Option<&Path>, name: &str) -> Option<Failure> {
+    let again = checkpoint.map(|_| format!("gelenk optimize {name} --resume goes on"));
+    let failure = match best.status {
+        Status::Optimal | Status::Infeasible => return None,
+        Status::Stopped => {
+            let failure = Failure::new(Exit::Stopped, format!("by Ctrl-C after {} iterations", best.iterations));
+            match again {
+                Some(again) => failure.help(again),
+                None => failure,
+            }
+        }
+        _ => Failure::new(Exit::Failed, best.message.clone())
+            .help("more iterations (--max-iterations), another guess, more starts (--starts 20) or a homotopy may help"),
+    };
+    Some(failure)
+}
+
+fn list() -> Answer {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let mut entries = Vec::new();
+    for named in gallery::PROBLEMS {
+        let about = named
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("description = \""))
+            .map_or("", |rest| rest.trim_end_matches('"'));
+        table.row([named.name.to_owned(), about.to_owned()]);
+        entries.push(json!({ "name": named.name, "description": about }));
+    }
+    let text = format!("{}\n{}", table.render(width()), hint_line("gelenk optimize cart-pole"));
+    Answer::done(json!({ "problems": entries }), text).asked()
+}
+
+fn hint_line(command: &str) -> String {
+    format!("{} {command}\n", styled(HINT, "next:"))
+}
+
+/// The text of a problem, and the folder its models lie in.
+fn text_of(name: &str) -> Result<(String, Option<PathBuf>), Failure> {
+    if name == "-" {
+        let most = gelenk::model::Limits::default().file;
+        return Ok((read_standard_input(most)?, Some(PathBuf::from("."))));
+    }
+    if let Some(named) = gallery::problem(name) {
+        return Ok((named.text.to_owned(), None));
+    }
+    let path = Path::new(name);
+    match path.metadata() {
+        Ok(data) if data.is_file() => {
+            if data.len() > gelenk::model::Limits::default().file {
+                return Err(Failure::input(format!("`{name}` is larger than a problem may be")));
+            }
+            let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text")))?;
+            Ok((text, path.parent().map(Path::to_owned)))
+        }
+        Ok(_) => Err(Failure::input(format!("`{name}` is not a regular file"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let failure = Failure::input(format!("`{name}` is neither a named problem nor a file"));
+            let names = gallery::PROBLEMS.iter().map(|p| p.name);
+            Err(match gelenk::nearest(name, names) {
+                Some(near) => failure.help(format!("did you mean `{near}`?")),
+                None => failure.help("`gelenk optimize` lists the named problems"),
+            })
+        }
+        Err(error) => Err(Failure::io("read", path, &error)),
+    }
+}
+
+/// The motion in a file that `--output` wrote.
+fn read_motion(path: &Path) -> Result<Solution, Failure> {
+    files::must_exist(path, "motion")?;
+    let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    let value: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| Failure::input(format!("`{}` is no motion: {error}", path.display())))?;
+    serde_json::from_value(value.get("motion").cloned().unwrap_or(value))
+        .map_err(|error| Failure::input(format!("`{}` is no motion: {error}", path.display())))
+}
+
+fn checkpoint_failure(error: &CheckpointError) -> Failure {
+    let exit = if matches!(error, CheckpointError::Io { .. }) { Exit::Io } else { Exit::Input };
+    Failure::new(exit, error.to_string())
+}
+
+/// Tells iterations, writes checkpoints, listens for Ctrl-C.
+struct Watch<'a> {
+    lines: bool,
+    headed: Option<gelenk::optimize::problem::Stage>,
+    checkpoint: Option<&'a Path>,
+    key: &'a str,
+    synced: Option<Instant>,
+    trouble: Option<Failure>,
+}
+
+impl Watch<'_> {
+    fn iteration(&mut self, live: &Live<'_>) -> ControlFlow<()> {
+        if self.lines {
+            self.line(live);
+        }
+        if let Some(path) = self.checkpoint
+            && let Some(checkpoint) = (live.checkpoint)()
+        {
+            let sync = self.synced.is_none_or(|at| at.elapsed() > SYNC);
+            if sync {
+                self.synced = Some(Instant::now());
+            }
+            if let Err(error) = gelenk::optimize::save(path, self.key, checkpoint, sync) {
+                self.trouble = Some(checkpoint_failure(&error));
+                return ControlFlow::Break(());
+            }
+        }
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn line(&mut self, live: &Live<'_>) {
+        let stage = live.stage;
+        if self.headed != Some(stage) {
+            self.headed = Some(stage);
+            let mut title = String::new();
+            if live.of.0 > 1 {
+                let _ = write!(title, "start {} of {}  ", live.stage.start + 1, live.of.0);
+            }
+            if live.of.1 > 1 {
+                let _ = write!(title, "homotopy step {} of {}  ", live.stage.step + 1, live.of.1);
+            }
+            if live.stage.shorter {
+                title.push_str("half the horizon first  ");
+            }
+            if live.stage.round > 0 {
+                title.push_str("finer integration steps");
+            }
+            if !title.is_empty() {
+                show::err(&styled(BOLD, title.trim_end()));
+            }
+            show::err(&styled(
+                DIM,
+                "iteration        objective  infeasibility        KKT    step  active",
+            ));
+        }
+        let note = if live.restoring { "  restoring feasibility" } else { "" };
+        show::err(&format!(
+            "{:9} {:>16.9} {:>14.2e} {:>10.2e} {:>7.3} {:>7}{note}",
+            live.iteration, live.objective, live.infeasibility, live.kkt, live.step, live.active
+        ));
+    }
+}
+
+fn summary(problem: &Problem, finished: &Finished, wall_seconds: f64) -> String {
+    let best = &finished.found[finished.best];
+    let mut out = format!("{}\n", styled(BOLD, &problem.name));
+    if !problem.description().is_empty() {
+        out.push_str(&crate::text::wrap(problem.description(), 2, width()));
+    }
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let style = if best.status == Status::Optimal { GOOD } else { WARN };
+    table.row(["status".to_owned(), styled(style, status_word(&best.status))]);
+    table.row(["objective".to_owned(), sig(best.objective, 10)]);
+    if let Some(c) = &best.certificate {
+        table.row([
+            "run again".to_owned(),
+            format!("{}, states differ by {} at most", sig(c.objective, 10), sig(c.state_error, 2)),
+        ]);
+    }
+    if let Some(known) = problem.known() {
+        table.row(["known".to_owned(), known.to_owned()]);
+    }
+    table.row(["KKT error".to_owned(), sig(best.kkt, 2)]);
+    table.row(["infeasibility".to_owned(), sig(best.infeasibility, 2)]);
+    table.row(["active".to_owned(), best.active.to_string()]);
+    table.row(["iterations".to_owned(), best.iterations.to_string()]);
+    table.row(["time".to_owned(), format!("{} s", sig(wall_seconds, 3))]);
+    for (name, value) in finished.free.iter().zip(&best.solution.free) {
+        table.row([name.clone(), sig(*value, 10)]);
+    }
+    out.push_str(&table.render(width()));
+    if finished.found.len() > 1 {
+        let _ = writeln!(out, "\n{}", styled(BOLD, "Distinct optima"));
+        let mut table = Table::new(&[Align::Right, Align::Left]);
+        for &i in &finished.distinct {
+            table.row([sig(finished.found[i].objective, 10), finished.found[i].kind.clone()]);
+        }
+        out.push_str(&table.render(width()));
+        let failed = finished.found.iter().filter(|f| f.status != Status::Optimal).count();
+        if failed > 0 {
+            let _ = writeln!(
+                out,
+                "  {failed} of {} starts did not come to an optimum",
+                finished.found.len()
+            );
+        }
+    }
+    if best.status != Status::Optimal && best.violated.len() > 1 {
+        let _ = writeln!(out, "\n{}", styled(BOLD, "Conditions that do not hold"));
+        let mut table = Table::new(&[Align::Left, Align::Right]);
+        for (name, by) in &best.violated {
+            table.row([name.clone(), sig(*by, 3)]);
+        }
+        out.push_str(&table.render(width()));
+    }
+    out
+}

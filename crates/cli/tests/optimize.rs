@@ -1,0 +1,102 @@
+//! `gelenk optimize`: answers, failures, checkpoints.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
+
+mod common;
+
+use common::{code, folder, gelenk, json, json_of, number, stderr, stdout};
+
+#[test]
+fn an_optimum_with_all_that_the_contract_names() {
+    let folder = folder();
+    let value = json_of(folder.path(), &["optimize", "bryson-denham"], 0);
+    assert_eq!(value["status"], "optimal");
+    assert!((number(&value, "objective") - 4.0).abs() < 1e-6);
+    for key in ["kkt", "infeasibility", "iterations", "wall_seconds"] {
+        assert!(number(&value, key) >= 0.0, "{key}");
+    }
+    assert!(number(&value, "kkt") < 1e-8);
+    let nodes = value["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 31);
+    assert_eq!(nodes[0]["states"]["v"], 1.0);
+    assert!(nodes[0]["controls"]["u"].is_number() && nodes[30].get("controls").is_none());
+    assert!((number(&value["certificate"], "objective") - 4.0).abs() < 1e-6);
+    assert!(!folder.path().join("bryson-denham.checkpoint").exists(), "nothing to go on with");
+    let value = json_of(folder.path(), &["optimize", "bryson-denham", "--set", "l=1/6"], 0);
+    assert!((number(&value, "objective") - 4.0 * 6.0 / 9.0).abs() < 1e-6);
+}
+
+#[test]
+fn the_list_the_file_and_a_wrong_name() {
+    let folder = folder();
+    let value = json_of(folder.path(), &["optimize"], 0);
+    assert!(value["problems"].as_array().unwrap().iter().any(|p| p["name"] == "cart-pole"));
+    let printed = stdout(&gelenk(folder.path(), &["optimize", "goddard", "--print"]));
+    std::fs::write(
+        folder.path().join("my.toml"),
+        printed.replace("intervals = 50", "intervals = 10"),
+    )
+    .unwrap();
+    let value = json_of(folder.path(), &["optimize", "my.toml"], 0);
+    assert_eq!(value["nodes"].as_array().unwrap().len(), 11);
+    let output = gelenk(folder.path(), &["optimize", "cart-pol"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("did you mean `cart-pole`?"), "{}", stderr(&output));
+    std::fs::write(folder.path().join("bad.toml"), printed.replace("burn/c", "brun/c")).unwrap();
+    let output = gelenk(folder.path(), &["optimize", "bad.toml"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("did you mean `burn`?"), "{}", stderr(&output));
+}
+
+#[test]
+fn conditions_that_contradict_each_other_end_with_no() {
+    let folder = folder();
+    let text = stdout(&gelenk(folder.path(), &["optimize", "double-integrator", "--print"]));
+    std::fs::write(
+        folder.path().join("hurry.toml"),
+        text.replace("lower = 0.01 }", "lower = 0.01, upper = 1 }"),
+    )
+    .unwrap();
+    let output = gelenk(folder.path(), &["optimize", "hurry.toml", "--json"]);
+    assert_eq!(code(&output), 1);
+    let value = json(&output);
+    assert_eq!(value["status"], "infeasible");
+    assert!(value["violated"][0]["condition"].as_str().unwrap().contains("node 20"), "{value:#}");
+    let output = gelenk(folder.path(), &["optimize", "goddard", "--max-iterations", "3", "--json"]);
+    assert_eq!(code(&output), 3);
+    assert_eq!(json(&output)["status"], "iteration-limit");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_run_goes_on_where_it_was() {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+    let folder = folder();
+    let args = ["optimize", "goddard", "--intervals", "300", "--json"];
+    let whole = json_of(folder.path(), &args[..4], 0);
+    let mut child = common::command(folder.path(), &args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    let saved = folder.path().join("goddard.checkpoint.old");
+    while !saved.exists() {
+        assert!(begin.elapsed() < Duration::from_mins(1), "no checkpoint appears");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut again = args.to_vec();
+    again.push("--resume");
+    let output = gelenk(folder.path(), &again);
+    let resumed = json(&output);
+    assert_eq!(resumed["status"], "optimal");
+    for key in ["objective", "nodes", "iterations", "kkt"] {
+        assert_eq!(whole[key], resumed[key], "{key}");
+    }
+    // Another problem's checkpoint is refused.
+    std::fs::write(folder.path().join("van-der-pol.checkpoint"), "nonsense").unwrap();
+    let output = gelenk(folder.path(), &["optimize", "van-der-pol", "--resume"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+}

@@ -1,0 +1,330 @@
+//! Optimal motions: problems by name or file, answers, recordings and checkpoints.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use gelenk_model::math::Vec3;
+use gelenk_model::{
+    BodyKind, Diagnostics, Ledger, LoadOptions, Loaded, Model, Observer, Reaction, RunReport,
+    Sample, State, load_path, load_text,
+};
+use gelenk_optimize::interior::Status;
+use gelenk_optimize::problem::{Checkpoint, Finished, Found, Problem, Solution};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+pub use gelenk_optimize::{gallery, interior, problem};
+
+use crate::recording::{Header, Recorder, RecordingError};
+
+/// Reads a problem; models it names come from the gallery or from files beside it.
+pub fn read(
+    name: &str,
+    text: &str,
+    set: &[(String, String)],
+    folder: Option<&Path>,
+) -> Result<Problem, Diagnostics> {
+    let load = |model: &str, set: &[(String, String)]| -> Result<Loaded, Diagnostics> {
+        let options =
+            LoadOptions { overrides: set.to_vec(), allow_open: true, ..LoadOptions::default() };
+        match crate::scenes::scene(model) {
+            Some(scene) => load_text(scene.name, scene.text, &options),
+            None => load_path(&folder.unwrap_or(Path::new(".")).join(model), &options),
+        }
+    };
+    Problem::read(name, text, set, &load)
+}
+
+/// The word for how a start ended.
+pub fn status_word(status: &Status) -> &'static str {
+    match status {
+        Status::Optimal => "optimal",
+        Status::Infeasible => "infeasible",
+        Status::IterationLimit => "iteration-limit",
+        Status::Stalled => "stalled",
+        Status::Stopped => "stopped",
+        Status::Faulty => "fault",
+    }
+}
+
+/// The answer as the contract has it: `status, objective, kkt, infeasibility, iterations`, free numbers, nodes, certificate, all starts.
+pub fn answer_json(problem: &Problem, finished: &Finished) -> Map<String, Value> {
+    let best = &finished.found[finished.best];
+    let mut map = Map::new();
+    let mut put = |key: &str, value: Value| {
+        map.insert(key.to_owned(), value);
+    };
+    put("problem", problem.name.clone().into());
+    put("status", status_word(&best.status).into());
+    put("objective", best.objective.into());
+    put("kkt", best.kkt.into());
+    put("infeasibility", best.infeasibility.into());
+    put("iterations", best.iterations.into());
+    put("active", best.active.into());
+    put("message", if best.message.is_empty() { Value::Null } else { best.message.clone().into() });
+    let violated: Vec<Value> = best
+        .violated
+        .iter()
+        .map(|(condition, by)| json!({ "condition": condition, "by": by }))
+        .collect();
+    put("violated", violated.into());
+    put("certificate", certificate_json(best));
+    let free: Map<String, Value> =
+        finished.free.iter().cloned().zip(best.solution.free.iter().map(|v| json!(v))).collect();
+    put("free", free.into());
+    put("nodes", nodes_json(finished, &best.solution).into());
+    let starts: Vec<Value> = finished
+        .found
+        .iter()
+        .map(|f| {
+            json!({
+                "start": f.start,
+                "kind": f.kind,
+                "status": status_word(&f.status),
+                "objective": f.objective,
+                "kkt": f.kkt,
+                "infeasibility": f.infeasibility,
+                "iterations": f.iterations,
+                "message": f.message,
+            })
+        })
+        .collect();
+    put("starts", starts.into());
+    put("best_start", finished.best.into());
+    let optima: Vec<Value> = finished
+        .distinct
+        .iter()
+        .map(|&i| json!({ "objective": finished.found[i].objective, "start": i }))
+        .collect();
+    put("optima", optima.into());
+    map
+}
+
+fn certificate_json(found: &Found) -> Value {
+    match &found.certificate {
+        Some(c) => json!({
+            "objective": c.objective,
+            "state_error": c.state_error,
+            "worst_interval": c.worst_interval,
+            "tolerance": c.tolerance,
+        }),
+        None => Value::Null,
+    }
+}
+
+fn nodes_json(finished: &Finished, solution: &Solution) -> Vec<Value> {
+    let named = |names: &[String], values: &[f64]| -> Map<String, Value> {
+        names.iter().cloned().zip(values.iter().map(|v| json!(v))).collect()
+    };
+    let mut nodes = Vec::new();
+    let mut begun = 0.0;
+    for (i, phase) in solution.phases.iter().enumerate() {
+        for (k, (time, state)) in phase.times.iter().zip(&phase.states).enumerate() {
+            let mut node = Map::new();
+            if !phase.name.is_empty() {
+                node.insert("phase".into(), phase.name.clone().into());
+            }
+            node.insert("time".into(), (begun + time).into());
+            node.insert("states".into(), named(&finished.states[i], state).into());
+            if let Some((start, end)) = phase.controls.get(k) {
+                node.insert("controls".into(), named(&finished.controls, start).into());
+                if start != end {
+                    node.insert("controls_end".into(), named(&finished.controls, end).into());
+                }
+            }
+            nodes.push(node.into());
+        }
+        begun += phase.times.last().copied().unwrap_or(0.0);
+    }
+    nodes
+}
+
+/// Records a motion of a problem's model, with about `every` seconds between samples. Gives the number of samples; none for problems
+/// without a model.
+pub fn record(
+    problem: &Problem,
+    solution: &Solution,
+    every: f64,
+    path: &Path,
+) -> Result<Option<u64>, RecordingError> {
+    let Some(loaded) = problem.model() else { return Ok(None) };
+    let model = &loaded.model;
+    let fault = |what: String| RecordingError::Settings { what };
+    let instance = problem
+        .instance(problem.n_steps() - 1, solution.phases.last().map(|p| p.controls.len()))
+        .map_err(|d| fault(d.to_string()))?;
+    let samples = instance.samples(solution, every).map_err(fault)?;
+    let mut settings = model.run.clone();
+    "optimize".clone_into(&mut settings.engine);
+    settings.duration = samples.last().map_or(0.0, |(t, _)| *t);
+    let mut recorder = Recorder::create(path, Header::of_loaded(loaded, &[], &settings))?;
+    let reactions: Vec<Reaction> = (0u32..)
+        .zip(&model.joints)
+        .map(|(i, _)| Reaction {
+            joint: gelenk_model::JointId(i),
+            force: Vec3::zeros(),
+            torque: Vec3::zeros(),
+        })
+        .collect();
+    let gaps = vec![0.0; model.rows.len()];
+    let mut report = None;
+    for (step, (t, y)) in (0u64..).zip(&samples) {
+        let state = state_of(model, *t, y);
+        let mut ledger = Ledger {
+            kinetic: model.kinetic_energy(&state),
+            potential: model.potential_energy(&state),
+            ..Ledger::default()
+        };
+        ledger.initial = ledger.total();
+        let sample = Sample {
+            step,
+            state: &state,
+            reactions: &reactions,
+            contacts: &[],
+            ledger,
+            worst_gaps: &gaps,
+        };
+        if recorder.sample(&sample).is_break() {
+            break;
+        }
+        report = Some((step, ledger, state));
+    }
+    let (steps, ledger, state) = report.unwrap_or((0, Ledger::default(), model.start.clone()));
+    let report = RunReport {
+        engine: "optimize",
+        t: state.t,
+        steps,
+        corrections: 0,
+        stopped: false,
+        ledger,
+        energy_mean_abs_error: 0.0,
+        energy_max_abs_error: 0.0,
+        worst_gaps: gaps.clone(),
+        worst_velocity_errors: gaps,
+        worst_penetration: None,
+        contacts: Vec::new(),
+        events: Vec::new(),
+        statistics: None,
+        state,
+    };
+    recorder.finish(Ok(&report)).map(|certificate| Some(certificate.samples))
+}
+
+/// The state of a model of point masses from coordinates and velocities, in the order of its moving bodies.
+pub fn state_of(model: &Model, t: f64, y: &[f64]) -> State {
+    let mut state = model.start.clone();
+    state.t = t;
+    let n = y.len() / 2;
+    let moving =
+        model.bodies.iter().enumerate().filter(|(_, b)| !b.fixed && b.kind != BodyKind::World);
+    for (j, (i, _)) in moving.enumerate() {
+        if 3 * j + 3 <= n {
+            state.s[i] = Vec3::new(y[3 * j], y[3 * j + 1], y[3 * j + 2]);
+            state.s_dot[i] = Vec3::new(y[n + 3 * j], y[n + 3 * j + 1], y[n + 3 * j + 2]);
+        }
+    }
+    state
+}
+
+/// What stands in a checkpoint file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
+    /// Hash of the problem's text and settings.
+    problem: String,
+    checkpoint: Checkpoint,
+}
+
+/// The first word of checkpoint files.
+const MAGIC: &str = "gelenk-optimize-checkpoint-1";
+
+/// Why a checkpoint could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The system said no.
+    #[error("cannot {doing} checkpoint `{path}`: {error}")]
+    Io {
+        /// read or write.
+        doing: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Neither the file nor the one before it is whole.
+    #[error("`{0}` is not a whole checkpoint")]
+    Damaged(PathBuf),
+    /// It is another problem's.
+    #[error("`{0}` belongs to another problem, or to other settings")]
+    Other(PathBuf),
+}
+
+/// The name under which the checkpoint before the last is kept.
+pub fn older(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".old");
+    path.with_file_name(name)
+}
+
+/// Writes a checkpoint: whole under a temporary name, then renamed; the one before stays beside it.
+pub fn save(
+    path: &Path,
+    key: &str,
+    checkpoint: Checkpoint,
+    sync: bool,
+) -> Result<(), CheckpointError> {
+    let wrong = |error| CheckpointError::Io { doing: "write", path: path.to_owned(), error };
+    let saved = Saved { problem: key.to_owned(), checkpoint };
+    let body = serde_json::to_string(&saved).map_err(|e| wrong(std::io::Error::other(e)))?;
+    let hash = blake3::hash(body.as_bytes()).to_hex();
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.part", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = (|| {
+        let mut file = std::fs::File::create(&temporary)?;
+        file.write_all(format!("{MAGIC} {hash}\n{body}\n").as_bytes())?;
+        if sync {
+            file.sync_all()?;
+        }
+        if path.exists() {
+            std::fs::rename(path, older(path))?;
+        }
+        std::fs::rename(&temporary, path)
+    })();
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&temporary);
+        wrong(error)
+    })
+}
+
+/// Reads a checkpoint; if the file is damaged or gone, the one before it.
+pub fn restore(path: &Path, key: &str) -> Result<Checkpoint, CheckpointError> {
+    let mut first = None;
+    for place in [path.to_owned(), older(path)] {
+        match std::fs::read_to_string(&place) {
+            Ok(text) => match parse(&text) {
+                Some(saved) if saved.problem == key => return Ok(saved.checkpoint),
+                Some(_) => return Err(CheckpointError::Other(place)),
+                None => {
+                    first.get_or_insert(CheckpointError::Damaged(place));
+                }
+            },
+            Err(error) => {
+                first.get_or_insert(CheckpointError::Io { doing: "read", path: place, error });
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| CheckpointError::Damaged(path.to_owned())))
+}
+
+fn parse(text: &str) -> Option<Saved> {
+    let (head, body) = text.split_once('\n')?;
+    let hash = head.strip_prefix(MAGIC)?.trim();
+    let body = body.strip_suffix('\n')?;
+    (blake3::hash(body.as_bytes()).to_hex().as_str() == hash)
+        .then(|| serde_json::from_str(body).ok())?
+}
+
+/// A hash of all that a checkpoint must fit: the problem's text and the settings that change its way.
+pub fn key(text: &str, settings: &str) -> String {
+    blake3::hash(format!("{}\n{text}\n{settings}", text.len()).as_bytes()).to_hex().to_string()
+}

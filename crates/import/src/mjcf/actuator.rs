@@ -1,0 +1,330 @@
+//! Actuators: inputs that drive joints.
+
+use gelenk_model::math::Vec3;
+
+use super::Reader;
+use super::defaults::ACTUATORS;
+use crate::flat::felt_inertia;
+use crate::number::{number, vector};
+use crate::tree::Freedom;
+use crate::xml::Element;
+
+/// Force of an actuator: gain × input + bias, with length l and velocity v of what it acts on:
+/// f = gain u + b₀ + b₁ l + b₂ v, cut at `range`.
+#[derive(Clone, Debug)]
+struct Law {
+    /// What it is told, as an expression, cut at its range.
+    input: String,
+    gain: f64,
+    bias: [f64; 3],
+    range: Option<[f64; 2]>,
+    gear: Vec<f64>,
+}
+
+impl Law {
+    /// The force as an expression of length and velocity.
+    fn force(&self, length: &str, rate: &str) -> String {
+        let mut terms = Vec::new();
+        if self.gain != 0.0 {
+            terms.push(product(self.gain, &self.input));
+        }
+        if self.bias[0] != 0.0 {
+            terms.push(number(self.bias[0]));
+        }
+        for (factor, of) in [(self.bias[1], length), (self.bias[2], rate)] {
+            if factor != 0.0 {
+                terms.push(product(factor, of));
+            }
+        }
+        let sum = if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") };
+        let sum = sum.replace("+ -", "- ");
+        match self.range {
+            Some([low, high]) => format!("min(max({sum}, {}), {})", number(low), number(high)),
+            None => sum,
+        }
+    }
+}
+
+fn product(factor: f64, of: &str) -> String {
+    if factor == 1.0 { of.to_owned() } else { format!("{}*{of}", number(factor)) }
+}
+
+impl Reader<'_> {
+    pub(super) fn actuators(&mut self, root: &Element) {
+        let key_inputs = std::mem::take(&mut self.key_inputs);
+        let mut n = 0;
+        for child in root.all("actuator").flat_map(|section| &section.children) {
+            let child = self.defaults.resolve(child, None);
+            if ACTUATORS.contains(&child.name.as_str()) {
+                self.actuator(&child, key_inputs.get(n).copied());
+            } else {
+                let text = format!("<{}> of actuators", child.name);
+                self.context.dropped(text, &child.called(), child.span);
+            }
+            n += 1;
+        }
+        // What all actuators of a joint may give together.
+        for ([link, which], most) in std::mem::take(&mut self.strength) {
+            let joint = &mut self.robot.links[link].joints[which];
+            if let ([drive], []) = (joint.drives.as_mut_slice(), joint.motors.as_slice())
+                && !drive.contains("max_")
+            {
+                let key = if joint.freedom == Freedom::Slide { "max_force" } else { "max_torque" };
+                *drive = drive.replace(" }", &format!(", {key} = {} }}", number(most)));
+            } else if !joint.drives.is_empty() || !joint.motors.is_empty() {
+                let text = "bounds on all actuators of a joint together (actuatorfrcrange)";
+                let (called, span) = (format!("joint `{}`", joint.name), joint.span);
+                self.context.dropped(text, &called, span);
+            }
+        }
+    }
+
+    fn actuator(&mut self, element: &Element, start: Option<f64>) {
+        let called = element.called();
+        let activation = element.text("dyntype").unwrap_or("none");
+        let kind = element.name.as_str();
+        let no_law = matches!(kind, "intvelocity" | "cylinder" | "muscle" | "adhesion" | "damper");
+        let filtered = activation != "none"
+            || self.context.number(element, "timeconst").is_some_and(|t| t > 0.0);
+        if no_law || filtered || element.get("plugin").is_some() {
+            let text = "actuators with a state of their own, muscles, cylinders, dampers, adhesion";
+            self.context.dropped(text, &called, element.span);
+            return;
+        }
+        let targets: Vec<&str> =
+            ["joint", "jointinparent", "tendon", "site", "body", "slidersite", "cranksite"]
+                .into_iter()
+                .filter(|key| element.get(key).is_some())
+                .collect();
+        let target = match targets.as_slice() {
+            [target @ ("joint" | "tendon")] => *target,
+            ["site"] if element.get("refsite").is_none() => "site",
+            _ => {
+                let text =
+                    "actuators on sliders and cranks, bodies, or sites in the frame of others";
+                self.context.dropped(text, &called, element.span);
+                return;
+            }
+        };
+        let at = match target {
+            "joint" => self.joint_named(element, "joint"),
+            _ => None,
+        };
+        if target == "joint" && at.is_none() {
+            return;
+        }
+        if at.is_some_and(|at| self.joint(at).velocities() != 1) {
+            self.context.dropped("actuators on ball and free joints", &called, element.span);
+            return;
+        }
+        let Some((name, law)) = self.law(element, start, at) else { return };
+        match (target, at) {
+            ("joint", Some(at)) => self.drive(at, &law),
+            ("tendon", _) => self.pull_tendon(element, &law),
+            _ => self.push_site(element, &law),
+        }
+        let _ = name;
+    }
+
+    /// The law of an actuator, with an input of its own.
+    fn law(
+        &mut self,
+        element: &Element,
+        start: Option<f64>,
+        at: Option<[usize; 2]>,
+    ) -> Option<(String, Law)> {
+        let called = element.called();
+        let mut gear = self.context.numbers(element, "gear", 1..=6).unwrap_or(vec![1.0]);
+        let given = gear.len();
+        gear.resize(6, 0.0);
+        if given == 0 {
+            gear[0] = 1.0;
+        }
+        let list = |reader: &mut Self, key: &str, n: usize| {
+            let mut list = reader.context.numbers(element, key, 0..=10).unwrap_or_default();
+            list.resize(n.max(list.len()), 0.0);
+            list
+        };
+        let (gain, bias) = match element.name.as_str() {
+            "motor" => (1.0, [0.0; 3]),
+            "position" => {
+                let kp = self.context.number_or(element, "kp", 1.0);
+                let mut kv = self.context.number_or(element, "kv", 0.0);
+                if let (Some(ratio), Some([link, which])) =
+                    (self.context.number(element, "dampratio"), at)
+                {
+                    let inertia = felt_inertia(&self.robot, link, which) / (gear[0] * gear[0]);
+                    kv = 2.0 * ratio * (kp * inertia).sqrt();
+                } else if element.get("dampratio").is_some() {
+                    let text = "damping ratios of actuators on tendons and sites";
+                    self.context.dropped(text, &called, element.span);
+                }
+                (kp, [0.0, -kp, -kv])
+            }
+            "velocity" => {
+                let kv = self.context.number_or(element, "kv", 1.0);
+                (kv, [0.0, 0.0, -kv])
+            }
+            _ => {
+                let (gains, biases) = (list(self, "gainprm", 1), list(self, "biasprm", 3));
+                let gain = if element.get("gainprm").is_some() { gains[0] } else { 1.0 };
+                let affine = element.text("biastype") == Some("affine");
+                let kind = element.text("gaintype").unwrap_or("fixed");
+                if kind != "fixed"
+                    || !matches!(element.text("biastype"), None | Some("none" | "affine"))
+                {
+                    let text = "actuators whose gain depends on their length";
+                    self.context.dropped(text, &called, element.span);
+                    return None;
+                }
+                (gain, if affine { [biases[0], biases[1], biases[2]] } else { [0.0; 3] })
+            }
+        };
+        let range = |reader: &mut Self, key: &str, flag: &str| {
+            let range = reader.context.numbers(element, key, 2..=2)?;
+            let on = match element.text(flag) {
+                Some("true") => true,
+                Some("false") => false,
+                _ => reader.compiler.autolimits,
+            };
+            (on && range[0] < range[1]).then(|| [range[0], range[1]])
+        };
+        let mut told = range(self, "ctrlrange", "ctrllimited");
+        if let (Some(share), Some(at)) = (self.context.number(element, "inheritrange"), at)
+            && share > 0.0
+            && let Some([low, high]) = self.joint(at).limits
+        {
+            let (middle, half) = (f64::midpoint(low, high), (high - low) / 2.0 * share);
+            told = Some([middle - half, middle + half]);
+        }
+        let force = range(self, "forcerange", "forcelimited");
+        let wanted = element.text("name").map_or_else(
+            || {
+                format!(
+                    "{}_{}",
+                    element.text("joint").or(element.text("tendon")).unwrap_or("actuator"),
+                    element.name
+                )
+            },
+            str::to_owned,
+        );
+        let name = self.names.inputs.give(&wanted);
+        let mut value = start.unwrap_or(0.0);
+        let mut input = format!("input.{name}");
+        if let Some([low, high]) = told {
+            value = value.clamp(low, high);
+            if low.is_finite() && high.is_finite() {
+                input = format!("min(max({input}, {}), {})", number(low), number(high));
+            }
+        }
+        self.robot.inputs.push((name.clone(), value));
+        let force = force.filter(|f| f.iter().all(|x| x.is_finite()));
+        Some((name, Law { input, gain, bias, range: force, gear }))
+    }
+
+    /// On a joint: a drive where the law is a servo's, else a motor.
+    fn drive(&mut self, [link, which]: [usize; 2], law: &Law) {
+        let gear = law.gear[0];
+        let joint = &mut self.robot.links[link].joints[which];
+        let slide = joint.freedom == Freedom::Slide;
+        let coordinate = joint.coordinate();
+        let symmetric = law.range.is_none_or(|[low, high]| low == -high);
+        let [b0, b1, b2] = law.bias;
+        let most = law.range.map(|[_, high]| {
+            let key = if slide { "max_force" } else { "max_torque" };
+            format!(", {key} = {}", number(high * gear.abs()))
+        });
+        let most = most.unwrap_or_default();
+        if symmetric && b1 < 0.0 && b2 <= 0.0 && gear != 0.0 {
+            // f = −b₁ ((g u + b₀)/−b₁ − l) + b₂ v with l = gear q: stiffness −b₁ gear² about the target over gear.
+            let mut target = product(law.gain / -b1 / gear, &law.input);
+            if b0 != 0.0 {
+                target = format!("{target} + {}", number(b0 / -b1 / gear));
+            }
+            let stiffness = number(-b1 * gear * gear);
+            let mut drive =
+                format!("{{ {coordinate} = \"{target}\", velocity = 0, stiffness = {stiffness}");
+            if b2 < 0.0 {
+                drive.push_str(&format!(", damping = {}", number(-b2 * gear * gear)));
+            }
+            joint.drives.push(format!("{drive}{most} }}"));
+        } else if symmetric && b1 == 0.0 && b2 < 0.0 && b0 == 0.0 && gear != 0.0 {
+            let target = product(law.gain / -b2 / gear, &law.input);
+            let damping = number(-b2 * gear * gear);
+            joint.drives.push(format!("{{ velocity = \"{target}\", damping = {damping}{most} }}"));
+        } else {
+            let length = format!("({}*joint.{}.{coordinate})", number(gear), joint.name);
+            let rate = format!("({}*joint.{}.velocity)", number(gear), joint.name);
+            let force = law.force(&length, &rate);
+            let force = if gear == 1.0 { force } else { format!("{}*({force})", number(gear)) };
+            let key = if slide { "force" } else { "torque" };
+            joint.motors.push(format!("{{ {key} = \"{force}\" }}"));
+        }
+    }
+
+    fn pull_tendon(&mut self, element: &Element, law: &Law) {
+        let name = element.text("tendon").unwrap_or("");
+        let Some(tendon) = self.tendons.get(name).cloned() else {
+            self.robot.inputs.pop();
+            let text = "actuators on spatial tendons";
+            self.context.dropped(text, &element.called(), element.span);
+            return;
+        };
+        let gear = law.gear[0];
+        let terms: Vec<(f64, [usize; 2])> =
+            tendon.terms.iter().map(|(c, at)| (c * gear, *at)).collect();
+        let length = format!("({})", self.sum_of(&terms, false));
+        let rate = format!("({})", self.sum_of(&terms, true));
+        let force = law.force(&length, &rate);
+        self.pull(&terms, &force);
+    }
+
+    /// A force and a torque in the frame of a site.
+    fn push_site(&mut self, element: &Element, law: &Law) {
+        let Some(site) = self.site_named(element, "site") else { return };
+        if law.bias != [0.0; 3] {
+            self.robot.inputs.pop();
+            let text = "actuators on sites with feedback";
+            self.context.dropped(text, &element.called(), element.span);
+            return;
+        }
+        let carried = self.frame_on_carrier(site.link);
+        let pose = carried * site.pose;
+        let gear = &law.gear;
+        let force = pose.rotation * Vec3::new(gear[0], gear[1], gear[2]);
+        let torque = pose.rotation * Vec3::new(gear[3], gear[4], gear[5]);
+        let law = law.force("0", "0");
+        let mut lines = String::new();
+        for (key, v) in [("force", force), ("torque", torque)] {
+            if v.amax() > 0.0 {
+                let parts: Vec<String> = v
+                    .iter()
+                    .map(|x| {
+                        if x.abs() < 1e-15 {
+                            "0".to_owned()
+                        } else {
+                            format!("\"{}*({law})\"", number(*x))
+                        }
+                    })
+                    .collect();
+                lines.push_str(&format!("{key} = [{}]\n", parts.join(", ")));
+            }
+        }
+        lines.push_str(&format!(
+            "anchor = {}\nframe = \"body\"\n",
+            vector(&pose.translation.vector)
+        ));
+        self.robot.forces.push((site.link, lines));
+    }
+
+    /// A link's frame on the body that carries it.
+    fn frame_on_carrier(&self, link: usize) -> crate::mass::Pose {
+        let mut at = link;
+        let mut frame = crate::mass::Pose::identity();
+        while at != 0 && self.robot.links[at].joints.is_empty() {
+            frame = self.robot.links[at].pose * frame;
+            at = self.robot.links[at].parent;
+        }
+        frame
+    }
+}

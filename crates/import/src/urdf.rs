@@ -1,0 +1,621 @@
+//! URDF: links and joints of a robot.
+
+use std::collections::BTreeMap;
+
+use gelenk_model::Span;
+use gelenk_model::math::{Mat3, Quat, Vec3};
+
+use crate::Base;
+use crate::context::Context;
+use crate::mass::{Mass, Pose};
+use crate::names::Names;
+use crate::number::{number, vector};
+use crate::tree::{Closure, Coupling, Freedom, Joint, Link, Robot, Shape};
+use crate::xml::Element;
+
+/// A joint with the links it joins, before they are in order.
+struct Edge<'a> {
+    element: &'a Element,
+    parent: &'a str,
+    child: &'a str,
+}
+
+/// Reads a robot.
+pub(crate) fn read(context: &mut Context, root: &Element, stem: &str) -> Option<Robot> {
+    let name = root.text("name").filter(|name| !name.is_empty()).unwrap_or(stem);
+    let mut reader = Reader {
+        context,
+        colors: BTreeMap::new(),
+        links: Vec::new(),
+        index: BTreeMap::new(),
+        joints: BTreeMap::new(),
+        joint_names: Names::default(),
+        condition_names: Names::default(),
+    };
+    reader.known(root);
+    for material in root.all("material") {
+        let Some(name) = material.text("name") else { continue };
+        if let Some(color) = reader.color(material) {
+            reader.colors.insert(name.to_owned(), color);
+        }
+    }
+    let (links, couplings) = reader.tree(root)?;
+    let closures = reader.loops(root);
+    let robot = Robot {
+        format: "urdf",
+        name: name.chars().filter(|c| !c.is_control()).collect(),
+        gravity: Vec3::new(0.0, 0.0, -9.81),
+        step: None,
+        links,
+        closures,
+        couplings,
+        cords: Vec::new(),
+        excludes: Vec::new(),
+        touches_itself: false,
+        inputs: Vec::new(),
+        forces: Vec::new(),
+    };
+    Some(robot)
+}
+
+struct Reader<'c> {
+    context: &'c mut Context,
+    colors: BTreeMap<String, [f64; 3]>,
+    links: Vec<Link>,
+    /// Links by name.
+    index: BTreeMap<String, usize>,
+    /// Joints by name: link and place on it.
+    joints: BTreeMap<String, [usize; 2]>,
+    joint_names: Names,
+    condition_names: Names,
+}
+
+impl Reader<'_> {
+    /// Elements of a robot that are passed over are told.
+    fn known(&mut self, root: &Element) {
+        for child in &root.children {
+            let text = match child.name.as_str() {
+                "link" | "joint" | "material" | "loop_joint" => continue,
+                "transmission" => "transmissions: joints have no motors unless you give them some",
+                "gazebo" => "settings of the Gazebo simulator",
+                "sensor" => "sensors",
+                "ros2_control" => "settings of ros2_control",
+                other => {
+                    let text = format!("<{other}>: not a part of URDF that is known here");
+                    self.context.dropped(text, &child.called(), child.span);
+                    continue;
+                }
+            };
+            self.context.dropped(text, &child.called(), child.span);
+        }
+    }
+
+    /// The links in order of the tree.
+    fn tree(&mut self, root: &Element) -> Option<(Vec<Link>, Vec<Coupling>)> {
+        let mut by_name: BTreeMap<&str, &Element> = BTreeMap::new();
+        for link in root.all("link") {
+            let name = self.name_of(link)?;
+            if by_name.insert(name, link).is_some() {
+                let message = format!("there are two links `{name}`");
+                self.context.error("name-twice", link.called(), link.span, message, "rename one");
+            }
+        }
+        let mut children: BTreeMap<&str, Vec<Edge<'_>>> = BTreeMap::new();
+        let mut has_parent: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+        for element in root.all("joint") {
+            let name = self.name_of(element)?;
+            if seen.insert(name, ()).is_some() {
+                let message = format!("there are two joints `{name}`");
+                self.context.error(
+                    "name-twice",
+                    element.called(),
+                    element.span,
+                    message,
+                    "rename one",
+                );
+            }
+            let end = |side: &str| element.child(side).and_then(|child| child.text("link"));
+            let (Some(parent), Some(child)) = (end("parent"), end("child")) else {
+                let help = "give <parent link=\"...\"/> and <child link=\"...\"/>";
+                let message = "the joint does not name its two links";
+                self.context.error("missing-link", element.called(), element.span, message, help);
+                continue;
+            };
+            for link in [parent, child] {
+                if !by_name.contains_key(link) {
+                    let message = format!("there is no link `{link}`");
+                    let near = "check the names of the links";
+                    self.context.error(
+                        "unknown-link",
+                        element.called(),
+                        element.span,
+                        message,
+                        near,
+                    );
+                }
+            }
+            if has_parent.insert(child, element.span).is_some() {
+                let message = format!("link `{child}` is the child of two joints");
+                let help = "URDF robots are trees; close a loop with <loop_joint>";
+                self.context.error("two-parents", element.called(), element.span, message, help);
+            }
+            children.entry(parent).or_default().push(Edge { element, parent, child });
+        }
+        if !self.context.errors.is_empty() {
+            return None;
+        }
+        let roots: Vec<&Element> = root
+            .all("link")
+            .filter(|link| link.text("name").is_some_and(|name| !has_parent.contains_key(name)))
+            .collect();
+        if roots.is_empty() {
+            let message = "no link is the base: every one is the child of a joint";
+            self.context.error(
+                "no-base",
+                "robot",
+                root.span,
+                message,
+                "leave one without a parent",
+            );
+            return None;
+        }
+        if roots.len() > 1 {
+            let text = "several links without a parent: each is a base of its own";
+            self.context.changed(text, &roots[1].called(), roots[1].span);
+        }
+        self.links.push(world(root.span));
+        let still = root.all("joint").all(|joint| joint.text("type") == Some("fixed"));
+        let mut names = Names::with("world");
+        let mut waiting: Vec<(usize, Option<&Edge<'_>>, &Element)> = Vec::new();
+        for base in roots.iter().rev() {
+            waiting.push((0, None, base));
+        }
+        let mut mimics = Vec::new();
+        while let Some((parent, edge, element)) = waiting.pop() {
+            let wanted = element.text("name").unwrap_or("");
+            let mut link = self.link(element, names.give(wanted), parent);
+            match edge {
+                Some(edge) => self.joint(edge, &mut link, &mut mimics)?,
+                None => self.base(element, &mut link, wanted, still),
+            }
+            let here = self.links.len();
+            self.index.insert(wanted.to_owned(), here);
+            for (k, joint) in link.joints.iter().enumerate() {
+                self.joints.entry(joint.name.clone()).or_insert([here, k]);
+            }
+            self.links.push(link);
+            for edge in children.get(wanted).into_iter().flatten().rev() {
+                // Every link has one parent, and a base has none, so that this ends.
+                let child = by_name.get(edge.child).copied()?;
+                waiting.push((here, Some(edge), child));
+            }
+        }
+        let unreached = by_name.keys().filter(|name| !self.index.contains_key(**name)).count();
+        if unreached > 0 {
+            let message = format!("{unreached} links are joined in a circle and hang on no base");
+            let help = "URDF robots are trees; close a loop with <loop_joint>";
+            self.context.error("circle", "robot", root.span, message, help);
+            return None;
+        }
+        let couplings = self.mimic(mimics);
+        Some((std::mem::take(&mut self.links), couplings))
+    }
+
+    fn name_of<'a>(&mut self, element: &'a Element) -> Option<&'a str> {
+        let name = element.text("name").filter(|name| !name.is_empty());
+        if name.is_none() {
+            let message = format!("the {} has no name", element.name);
+            self.context.error("no-name", &element.name, element.span, message, "give it a `name`");
+        }
+        name
+    }
+
+    /// The base: fixed to the world unless free.
+    fn base(&mut self, element: &Element, link: &mut Link, wanted: &str, still: bool) {
+        let called = element.called();
+        let alone = still && self.context.options.base == Base::Fixed && wanted != "world";
+        if alone {
+            let text =
+                "a robot without joints that move: it is free, since nothing could move else";
+            self.context.changed(text, &called, element.span);
+        }
+        if wanted == "world" || self.context.options.base == Base::Fixed && !alone {
+            if wanted != "world" && link.mass.mass > 0.0 {
+                let text = "URDF does not say whether the base moves: it is fixed (`--base free` lets it go)";
+                self.context.changed(text, &called, element.span);
+            }
+            return;
+        }
+        let name = self.joint_names.give(&format!("{}_free", link.name));
+        link.joints.push(Joint::new(&name, Freedom::Free, element.span));
+    }
+
+    fn link(&mut self, element: &Element, name: String, parent: usize) -> Link {
+        if element.text("name") != Some(name.as_str()) {
+            self.context.changed(
+                "names: letters, digits and _ only, none twice",
+                &element.called(),
+                element.span,
+            );
+        }
+        let mut link = Link {
+            name,
+            named: true,
+            parent,
+            pose: Pose::identity(),
+            joints: Vec::new(),
+            mass: Mass::NONE,
+            shapes: Vec::new(),
+            marks: Vec::new(),
+            gravity_held: 0.0,
+            span: element.span,
+        };
+        for child in &element.children {
+            match child.name.as_str() {
+                "inertial" => link.mass = self.inertial(child, &element.called()),
+                "visual" | "collision" => {
+                    let shape = self.shape(child, &element.called());
+                    link.shapes.extend(shape);
+                }
+                "contact" => {
+                    let text = "<contact> of links: friction and stiffness of Bullet";
+                    self.context.dropped(text, &element.called(), child.span);
+                }
+                other => {
+                    let text = format!("<{other}> of links");
+                    self.context.dropped(text, &element.called(), child.span);
+                }
+            }
+        }
+        link
+    }
+
+    fn inertial(&mut self, element: &Element, called: &str) -> Mass {
+        let pose = self.origin(element);
+        let value = element.child("mass").and_then(|mass| self.context.number(mass, "value"));
+        let mass = value.unwrap_or(0.0);
+        if mass < 0.0 {
+            let message = format!("the mass is {mass} kg, but a mass is positive");
+            self.context.error("bad-mass", called, element.span, message, "give a mass above 0");
+            return Mass::NONE;
+        }
+        let inertia = element.child("inertia").map_or_else(Mat3::zeros, |tensor| {
+            let [xx, xy, xz, yy, yz, zz] = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"]
+                .map(|key| self.context.number_or(tensor, key, 0.0));
+            Mat3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz)
+        });
+        if mass == 0.0 {
+            if inertia.amax() > 0.0 {
+                self.context.dropped(
+                    "moments of inertia of links without mass",
+                    called,
+                    element.span,
+                );
+            }
+            return Mass::NONE;
+        }
+        Mass { mass, center: Vec3::zeros(), inertia }.placed(&pose)
+    }
+
+    /// `<origin xyz rpy>`; rpy are turns about the fixed axes x, y, z, in this order.
+    fn origin(&mut self, element: &Element) -> Pose {
+        element.child("origin").map_or_else(Pose::identity, |origin| self.place(origin))
+    }
+
+    fn place(&mut self, origin: &Element) -> Pose {
+        let x = self.context.vector(origin, "xyz").unwrap_or_else(Vec3::zeros);
+        let angles = self.context.vector(origin, "rpy").unwrap_or_else(Vec3::zeros);
+        Pose::from_parts(x.into(), Quat::from_euler_angles(angles.x, angles.y, angles.z))
+    }
+
+    fn color(&mut self, material: &Element) -> Option<[f64; 3]> {
+        if let Some(color) = material.child("color") {
+            let rgba = self.context.numbers(color, "rgba", 3..=4)?;
+            return Some([rgba[0], rgba[1], rgba[2]].map(|x| x.clamp(0.0, 1.0)));
+        }
+        let name = material.text("name")?;
+        self.colors.get(name).copied()
+    }
+
+    fn shape(&mut self, element: &Element, called: &str) -> Option<Shape> {
+        let touches = element.name == "collision";
+        let pose = self.origin(element);
+        let color = element.child("material").and_then(|material| self.color(material));
+        let Some(geometry) = element.child("geometry").and_then(|g| g.children.first()) else {
+            self.context.dropped("shapes without a geometry", called, element.span);
+            return None;
+        };
+        let looks = if touches { "shape that touches" } else { "shape for looks" };
+        let positive = |list: &[f64]| list.iter().all(|x| *x > 1e-9);
+        // Sizes that are missing or not numbers count as not positive.
+        let size_of = |context: &mut Context, key: &str| context.number_or(geometry, key, 0.0);
+        let text = match geometry.name.as_str() {
+            "box" => {
+                let size = self.context.vector(geometry, "size").unwrap_or_else(Vec3::zeros);
+                positive(size.as_slice()).then(|| format!("box = {{ size = {} }}", vector(&size)))
+            }
+            "sphere" => {
+                let r = size_of(self.context, "radius");
+                positive(&[r]).then(|| format!("sphere = {{ radius = {} }}", number(r)))
+            }
+            kind @ ("cylinder" | "capsule") => {
+                let (r, l) = (size_of(self.context, "radius"), size_of(self.context, "length"));
+                let (radius, length) = (number(r), number(l));
+                positive(&[r, l])
+                    .then(|| format!("{kind} = {{ radius = {radius}, length = {length} }}"))
+            }
+            "mesh" => {
+                let scale = self.context.vector(geometry, "scale").unwrap_or(Vec3::repeat(1.0));
+                let file = geometry.text("filename").unwrap_or("");
+                let own = self.context.own.clone();
+                match self.context.find_mesh(file, &own) {
+                    Ok((name, _)) if scale.iter().all(|s| s.abs() > 1e-12) => {
+                        Some(self.context.mesh_geometry(&name, &scale))
+                    }
+                    Ok(_) => None,
+                    Err(why) => {
+                        let text = format!("{looks}: {why}");
+                        self.context.dropped(text, called, geometry.span);
+                        return None;
+                    }
+                }
+            }
+            "plane" => {
+                // Bullet's.
+                let text = "planes of links: a plane belongs to the ground";
+                self.context.dropped(text, called, geometry.span);
+                return None;
+            }
+            other => {
+                let text = format!("{looks}: <{other}> is no known geometry");
+                self.context.dropped(text, called, geometry.span);
+                return None;
+            }
+        };
+        let Some(geometry) = text else {
+            let text = format!("{looks}: sizes that are missing or not positive");
+            self.context.dropped(text, called, geometry.span);
+            return None;
+        };
+        Some(Shape { geometry, pose, touches, color, surface: None })
+    }
+
+    fn joint<'a>(
+        &mut self,
+        edge: &Edge<'a>,
+        link: &mut Link,
+        mimics: &mut Vec<(&'a Element, String)>,
+    ) -> Option<()> {
+        let element = edge.element;
+        let called = element.called();
+        link.pose = self.origin(element);
+        let kind = element.text("type").unwrap_or("");
+        let wanted = element.text("name").unwrap_or("");
+        let needs_axis = matches!(kind, "revolute" | "continuous" | "prismatic" | "planar");
+        let axis = match element.child("axis") {
+            Some(axis) if needs_axis && axis.get("xyz").is_some() => {
+                self.context.direction(axis, "xyz")?
+            }
+            _ => Vec3::x(),
+        };
+        let freedoms: &[(&str, Freedom, Vec3)] = match kind {
+            "fixed" => &[],
+            "revolute" | "continuous" => &[("", Freedom::Hinge, axis)],
+            "prismatic" => &[("", Freedom::Slide, axis)],
+            "spherical" => &[("", Freedom::Ball, axis)],
+            "floating" => &[("", Freedom::Free, axis)],
+            "planar" => {
+                let (x, y) = gelenk_model::math::perpendicular_frame(&axis);
+                let text = "planar joints: two sliders and a hinge";
+                self.context.changed(text, &called, element.span);
+                &[
+                    ("_x", Freedom::Slide, x),
+                    ("_y", Freedom::Slide, y),
+                    ("_angle", Freedom::Hinge, axis),
+                ]
+            }
+            other => {
+                let message = format!("there is no joint type `{other}`");
+                let help = "URDF has revolute, continuous, prismatic, fixed, floating and planar";
+                self.context.error("unknown-type", called, element.span, message, help);
+                return None;
+            }
+        };
+        if kind == "floating" && edge.parent != "world" && link.parent != 0 {
+            let text = "floating joints on links: the child is free, joined to nothing";
+            self.context.changed(text, &called, element.span);
+        }
+        for (suffix, freedom, axis) in freedoms {
+            let name = self.joint_names.give(&format!("{wanted}{suffix}"));
+            let mut joint = Joint::new(&name, *freedom, element.span);
+            joint.axis = *axis;
+            self.properties(element, kind, &mut joint);
+            if suffix.is_empty() && matches!(freedom, Freedom::Hinge | Freedom::Slide) {
+                if let Some(mimic) = element.child("mimic") {
+                    mimics.push((mimic, joint.name.clone()));
+                }
+            }
+            link.joints.push(joint);
+        }
+        for child in &element.children {
+            match child.name.as_str() {
+                "origin" | "parent" | "child" | "axis" | "limit" | "dynamics" | "mimic" => {}
+                "calibration" | "safety_controller" => {
+                    let text = format!("<{}> of joints", child.name);
+                    self.context.dropped(text, &called, child.span);
+                }
+                other => {
+                    let text = format!("<{other}> of joints");
+                    self.context.dropped(text, &called, child.span);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Limits, damping and friction.
+    fn properties(&mut self, element: &Element, kind: &str, joint: &mut Joint) {
+        let called = element.called();
+        if let Some(limit) = element.child("limit") {
+            let low = self.context.number_or(limit, "lower", 0.0);
+            let high = self.context.number_or(limit, "upper", 0.0);
+            if matches!(kind, "revolute" | "prismatic") {
+                if low < high {
+                    joint.limits = Some([low, high]);
+                } else {
+                    let text = "limits that are empty or the wrong way round";
+                    self.context.dropped(text, &called, limit.span);
+                }
+            }
+            if limit.get("effort").is_some() || limit.get("velocity").is_some() {
+                let text = "limits of effort and velocity: a URDF joint has no motor that they could bound";
+                self.context.dropped(text, &called, limit.span);
+            }
+        }
+        if let Some(dynamics) = element.child("dynamics") {
+            let damping = self.context.number_or(dynamics, "damping", 0.0);
+            let friction = self.context.number_or(dynamics, "friction", 0.0);
+            if damping < 0.0 || friction < 0.0 {
+                let text = "negative damping and friction";
+                self.context.dropped(text, &called, dynamics.span);
+            }
+            joint.damping = damping.max(0.0);
+            joint.friction = friction.max(0.0);
+            if joint.freedom == Freedom::Ball && joint.friction > 0.0 {
+                self.context.dropped("dry friction of ball joints", &called, dynamics.span);
+            }
+            for key in ["spring_stiffness", "spring_reference"] {
+                if dynamics.get(key).is_some() {
+                    let text = format!("{key} of <dynamics>");
+                    self.context.dropped(text, &called, dynamics.span);
+                }
+            }
+        }
+    }
+
+    /// q = multiplier q' + offset: a coupling, with the joint drawn at its offset.
+    fn mimic(&mut self, mimics: Vec<(&Element, String)>) -> Vec<Coupling> {
+        let mut couplings = Vec::new();
+        // Those that follow followers start after them.
+        let mut waiting = mimics;
+        let mut rounds = waiting.len() + 1;
+        while !waiting.is_empty() && rounds > 0 {
+            rounds -= 1;
+            let followers: Vec<String> = waiting.iter().map(|(_, name)| name.clone()).collect();
+            let mut later = Vec::new();
+            for (mimic, name) in waiting {
+                let leader = crate::names::plain(mimic.text("joint").unwrap_or(""));
+                if followers.contains(&leader) && leader != name && rounds > 0 {
+                    later.push((mimic, name));
+                    continue;
+                }
+                let (Some(&led), Some(&own)) = (self.joints.get(&leader), self.joints.get(&name))
+                else {
+                    let message = format!("there is no joint `{leader}` with one coordinate");
+                    let help = "name a revolute, continuous or prismatic joint";
+                    self.context.error(
+                        "unknown-joint",
+                        format!("joint `{name}`"),
+                        mimic.span,
+                        message,
+                        help,
+                    );
+                    continue;
+                };
+                if led == own || self.links[led[0]].joints[led[1]].velocities() != 1 {
+                    let message = "a joint cannot follow itself, nor one with several coordinates";
+                    let help = "name a revolute, continuous or prismatic joint";
+                    self.context.error(
+                        "bad-mimic",
+                        format!("joint `{name}`"),
+                        mimic.span,
+                        message,
+                        help,
+                    );
+                    continue;
+                }
+                let multiplier = self.context.number_or(mimic, "multiplier", 1.0);
+                let offset = self.context.number_or(mimic, "offset", 0.0);
+                let start = multiplier * self.links[led[0]].joints[led[1]].start + offset;
+                self.links[own[0]].joints[own[1]].start = start;
+                couplings.push(Coupling {
+                    name: self.condition_names.give(&name),
+                    terms: vec![(1.0, own), (-multiplier, led)],
+                });
+            }
+            waiting = later;
+        }
+        couplings
+    }
+
+    /// `<loop_joint>`: a joint that closes a loop.
+    fn loops(&mut self, root: &Element) -> Vec<Closure> {
+        let mut closures = Vec::new();
+        for element in root.all("loop_joint") {
+            let called = element.called();
+            let kind = match element.text("type").unwrap_or("") {
+                "revolute" | "continuous" => "hinge",
+                "prismatic" => "slider",
+                "spherical" | "ball" => "ball",
+                "fixed" => "fixed",
+                other => {
+                    let message = format!("a loop is not closed by a joint of type `{other}`");
+                    let help = "use revolute, prismatic, spherical or fixed";
+                    self.context.error("unknown-type", called, element.span, message, help);
+                    continue;
+                }
+            };
+            let mut ends = Vec::new();
+            for side in ["link1", "link2"] {
+                let Some(end) = element.child(side) else { continue };
+                let name = end.text("link").unwrap_or("");
+                if let Some(link) = self.index.get(name).copied() {
+                    ends.push((link, self.place(end)));
+                } else {
+                    let message = format!("there is no link `{name}`");
+                    let help = "check the names of the links";
+                    self.context.error("unknown-link", &called, end.span, message, help);
+                }
+            }
+            let [(a, on_a), (b, on_b)] = ends.as_slice() else {
+                let help = "give <link1 link=\"...\" xyz=\"...\" rpy=\"...\"/> and <link2 .../>";
+                let message = "a loop joint names two links";
+                self.context.error("missing-link", called, element.span, message, help);
+                continue;
+            };
+            let axis = match element.child("axis") {
+                Some(axis) if axis.get("xyz").is_some() => self.context.direction(axis, "xyz"),
+                _ => Some(Vec3::x()),
+            };
+            let Some(axis) = axis else { continue };
+            let axes = matches!(kind, "hinge" | "slider")
+                .then(|| [on_a.rotation * axis, on_b.rotation * axis]);
+            let wanted = element.text("name").unwrap_or("loop");
+            closures.push(Closure {
+                name: self.joint_names.give(wanted),
+                kind,
+                links: [*a, *b],
+                anchors: [on_a.translation.vector, on_b.translation.vector],
+                axes,
+            });
+        }
+        closures
+    }
+}
+
+/// The link that never moves.
+pub(crate) fn world(span: Span) -> Link {
+    Link {
+        name: "world".to_owned(),
+        named: false,
+        parent: 0,
+        pose: Pose::identity(),
+        joints: Vec::new(),
+        mass: Mass::NONE,
+        shapes: Vec::new(),
+        marks: Vec::new(),
+        gravity_held: 0.0,
+        span,
+    }
+}

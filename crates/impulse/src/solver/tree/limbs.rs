@@ -1,0 +1,535 @@
+//! Trees of hinges: the same elimination with the angle of each hinge as its one unknown, four bodies at a time.
+//!
+//! Velocities û = [ṗ ω] of a body are those at the point of the hinge it hangs on; of a root, those of its centre. With Â the mass of a body
+//! and all that hangs on it (F = M ṗ + H ω, τ = Hᵀ ṗ + I ω), n̂ = [0 n] the axis, û_p the velocity of the body it hangs on at the same point, d̂ what
+//! closes the rates of the joint's rows, w = d h/2 a damper along the angle with the error e:
+//!
+//! ```text
+//! û = û_p + d̂ + n̂ q̇,   Â û = b̂ + f,   n̂·f = −w (q̇ + e)
+//! U = Â n̂,   D = n̂·U + w,   m = n̂·b̂ − w e − U·d̂,   q̇ = (m − U·û_p)/D
+//! Â_p += Â − U Uᵀ/D,   b̂_p += b̂ − Â d̂ − U m/D,   f = Â û − b̂
+//! ```
+//! both moved to the parent's point. Rows b₁ that act on a body give b̂₁ on the way up, u₁ = n̂·b̂₁ and
+//!
+//! ```text
+//! b₁·v = Σ (b̂₁·d̂ + u₁ m/D) + b̂₁·û at the root,    b₁·H⁻¹ b₂ = Σ u₁ u₂/D + b̂₁·Â⁻¹ b̂₂ at the root
+//! ```
+//! \[Featherstone 2008\], articulated bodies; here with errors of the joints.
+#![expect(clippy::inline_always, reason = "small kernels in hot loops")]
+
+use super::factor::{self, Elimination, Sixes};
+use super::pattern::{LANES, NOWHERE, Pattern};
+use super::touches::Step;
+use crate::hinges::{Hinges, matrices};
+use crate::lanes::{F, M, V};
+use crate::scratch::Bodies;
+
+/// A symmetric mass: the lower triangles of M and I, and H, row after row.
+type Mass = [[f64; LANES]; 21];
+const MASSLESS: Mass = [[0.0; LANES]; 21];
+
+const NOTHING: Sixes = [[0.0; LANES]; 6];
+
+/// A pivot below this part of its diagonal is none.
+const WEAK: f64 = 1e-11;
+
+/// Four bodies and their hinges.
+#[derive(Clone, Debug)]
+struct Limb {
+    bodies: [usize; LANES],
+    there: [bool; LANES],
+    parent: [usize; LANES],
+    mass: F,
+    inertia: V,
+    /// 1 where the body is b of its hinge, −1 where it is a, 0 without; 1 where it is a root; whether there are such lanes.
+    sign: F,
+    root: F,
+    joints: bool,
+    roots: bool,
+    /// Weight of the dampers; 1 without a hinge.
+    weight: F,
+    /// Â, U, 1/D, the factor of Â for roots, the axis, k, and the way from the parent's point to this one.
+    m: [F; 6],
+    h: [F; 9],
+    i: [F; 6],
+    u: [F; 6],
+    d_inv: F,
+    l: [[F; 6]; 6],
+    axis: V,
+    k: [V; 2],
+    way: V,
+    lever: V,
+    /// d̂ and m of the present solve.
+    d: [F; 6],
+    moment: [f64; LANES],
+}
+
+/// The factor and the vectors of a solve.
+#[derive(Clone, Debug)]
+pub(super) struct Limbs {
+    limbs: Vec<Limb>,
+    masses: Vec<Mass>,
+    /// b̂; of roots L⁻¹ b̂ after the way up.
+    b: Vec<Sixes>,
+    /// û.
+    v: Vec<Sixes>,
+}
+
+#[inline(always)]
+fn both(a: V, b: V) -> [F; 6] {
+    [a.x, a.y, a.z, b.x, b.y, b.z]
+}
+
+#[inline(always)]
+fn halves(x: &[F; 6]) -> (V, V) {
+    (V { x: x[0], y: x[1], z: x[2] }, V { x: x[3], y: x[4], z: x[5] })
+}
+
+#[inline(always)]
+fn load(x: &Sixes) -> [F; 6] {
+    std::array::from_fn(|k| F::new(x[k]))
+}
+
+#[inline(always)]
+fn dot(a: &[F; 6], b: &[F; 6]) -> F {
+    ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5])
+}
+
+/// The symmetric matrix of a lower triangle times a vector.
+#[inline(always)]
+fn symmetric(m: &[F; 6], v: V) -> V {
+    let [xx, xy, yy, xz, yz, zz] = *m;
+    V {
+        x: xx * v.x + xy * v.y + xz * v.z,
+        y: xy * v.x + yy * v.y + yz * v.z,
+        z: xz * v.x + yz * v.y + zz * v.z,
+    }
+}
+
+impl Limb {
+    /// Â x.
+    #[inline(always)]
+    fn times(&self, x: &[F; 6]) -> [F; 6] {
+        let (p, w) = halves(x);
+        let h = &self.h;
+        let across = V {
+            x: h[0] * w.x + h[1] * w.y + h[2] * w.z,
+            y: h[3] * w.x + h[4] * w.y + h[5] * w.z,
+            z: h[6] * w.x + h[7] * w.y + h[8] * w.z,
+        };
+        let back = V {
+            x: h[0] * p.x + h[3] * p.y + h[6] * p.z,
+            y: h[1] * p.x + h[4] * p.y + h[7] * p.z,
+            z: h[2] * p.x + h[5] * p.y + h[8] * p.z,
+        };
+        both(symmetric(&self.m, p) + across, symmetric(&self.i, w) + back)
+    }
+
+    /// Forces at this point seen at the parent's.
+    #[inline(always)]
+    fn to_parent(&self, x: &[F; 6]) -> [F; 6] {
+        let (force, torque) = halves(x);
+        both(force, torque + self.way.cross(force))
+    }
+}
+
+impl Limbs {
+    /// For the nodes of a tree whose joints are those of `hinges`, in the same lanes.
+    pub(super) fn new(pattern: &Pattern, hinges: &Hinges, bodies: &Bodies) -> Self {
+        let mut limbs = Vec::with_capacity(pattern.nodes.len() / LANES);
+        for (g, nodes) in pattern.nodes.chunks_exact(LANES).enumerate() {
+            let own: [usize; LANES] = std::array::from_fn(|k| nodes[k].body);
+            let number = |value: &dyn Fn(usize) -> f64| F::new(std::array::from_fn(value));
+            let hangs = |k: usize| !nodes[k].rows.is_empty();
+            let mass = |k: usize| if own[k] == NOWHERE { 1.0 } else { bodies.mass[own[k]] };
+            let moment = |k: usize, a: usize| {
+                if own[k] == NOWHERE { 1.0 } else { bodies.inertia[own[k]][a] }
+            };
+            limbs.push(Limb {
+                // A body that is there stands in for one that is not.
+                bodies: own.map(|body| if body == NOWHERE { 0 } else { body }),
+                there: own.map(|body| body != NOWHERE),
+                parent: std::array::from_fn(|k| nodes[k].parent),
+                mass: number(&mass),
+                inertia: V {
+                    x: number(&|k| moment(k, 0)),
+                    y: number(&|k| moment(k, 1)),
+                    z: number(&|k| moment(k, 2)),
+                },
+                sign: hinges.side_of(g, own),
+                root: number(&|k| f64::from(u8::from(!hangs(k)))),
+                joints: (0..LANES).any(hangs),
+                roots: (0..LANES).any(|k| !hangs(k) && own[k] != NOWHERE),
+                weight: F::ZERO,
+                m: [F::ZERO; 6],
+                h: [F::ZERO; 9],
+                i: [F::ZERO; 6],
+                u: [F::ZERO; 6],
+                d_inv: F::ONE,
+                l: [[F::ZERO; 6]; 6],
+                axis: V::ZERO,
+                k: [V::ZERO; 2],
+                way: V::ZERO,
+                lever: V::ZERO,
+                d: [F::ZERO; 6],
+                moment: [0.0; LANES],
+            });
+        }
+        let n = limbs.len();
+        Limbs { limbs, masses: vec![MASSLESS; n], b: vec![NOTHING; n], v: vec![NOTHING; n] }
+    }
+
+    /// Factorizes at the prepared poses, with a damper d h/2 of each node; false where that is (nearly) singular.
+    pub(super) fn make(
+        &mut self,
+        hinges: &Hinges,
+        bodies: &Bodies,
+        weight: impl Fn(usize) -> f64,
+    ) -> bool {
+        for g in 0..self.limbs.len() {
+            let (axis, k, own, _) = hinges.seen_from(g, self.limbs[g].sign);
+            let limb = &mut self.limbs[g];
+            (limb.axis, limb.k, limb.lever) = (axis, k, own);
+            limb.weight = limb.root + F::new(std::array::from_fn(|lane| weight(LANES * g + lane)));
+            self.masses[g] = MASSLESS;
+        }
+        let mut least = F::splat(1.0);
+        for g in 0..self.limbs.len() {
+            let mut levers = [gelenk_model::math::Vec3::zeros(); LANES];
+            for (lever, parent) in levers.iter_mut().zip(self.limbs[g].parent) {
+                if parent != NOWHERE {
+                    *lever = self.limbs[parent / LANES].lever.each()[parent % LANES];
+                }
+            }
+            let limb = &mut self.limbs[g];
+            let (.., up) = hinges.seen_from(g, limb.sign);
+            limb.way = up - V::gather(|k| &levers[k]);
+            // Its own mass at its point, with r from the centre to it.
+            let rot = matrices(limb.bodies, |i| &bodies.poses[i].rot);
+            let M { x, y, z } = rot.turned(limb.inertia);
+            let (r, mass) = (limb.lever, limb.mass);
+            let mr = r * mass;
+            let more = &self.masses[g];
+            let add = |k: usize, value: F| value + F::new(more[k]);
+            limb.m = [
+                add(0, mass),
+                add(1, F::ZERO),
+                add(2, mass),
+                add(3, F::ZERO),
+                add(4, F::ZERO),
+                add(5, mass),
+            ];
+            limb.h = [
+                add(6, F::ZERO),
+                add(7, -mr.z),
+                add(8, mr.y),
+                add(9, mr.z),
+                add(10, F::ZERO),
+                add(11, -mr.x),
+                add(12, -mr.y),
+                add(13, mr.x),
+                add(14, F::ZERO),
+            ];
+            let (xx, yy, zz) = (mr.x * r.x, mr.y * r.y, mr.z * r.z);
+            limb.i = [
+                add(15, x.x + yy + zz),
+                add(16, x.y - mr.x * r.y),
+                add(17, y.y + xx + zz),
+                add(18, x.z - mr.x * r.z),
+                add(19, y.z - mr.y * r.z),
+                add(20, z.z + xx + yy),
+            ];
+            if limb.roots {
+                let (m, h, i) = (&limb.m, &limb.h, &limb.i);
+                // Columns of the lower triangle.
+                let zero = F::ZERO;
+                limb.l = [
+                    [m[0], m[1], m[3], h[0], h[1], h[2]],
+                    [zero, m[2], m[4], h[3], h[4], h[5]],
+                    [zero, zero, m[5], h[6], h[7], h[8]],
+                    [zero, zero, zero, i[0], i[1], i[3]],
+                    [zero, zero, zero, zero, i[2], i[4]],
+                    [zero, zero, zero, zero, zero, i[5]],
+                ];
+                least = least.fast_min(factor::cholesky(&mut limb.l));
+            }
+            if !limb.joints {
+                continue;
+            }
+            let n = limb.axis;
+            limb.u = limb.times(&both(V::ZERO, n));
+            let own = n.dot(halves(&limb.u).1);
+            let d = own + limb.weight;
+            least = least.fast_min(d - (limb.i[0] + limb.i[2] + limb.i[5]) * F::splat(WEAK));
+            limb.d_inv = F::ONE / d;
+            let given = limb.mass_of_parent();
+            for lane in 0..LANES {
+                let parent = limb.parent[lane];
+                if parent != NOWHERE {
+                    let mass = &mut self.masses[parent / LANES];
+                    for (sum, given) in mass.iter_mut().zip(&given) {
+                        sum[parent % LANES] += given[lane];
+                    }
+                }
+            }
+        }
+        // A NaN is no pivot either.
+        least.to_array().into_iter().all(|x| x > 0.0)
+    }
+
+    /// The way up with the errors of the rows in `e`: five of the hinge, then that of its damper.
+    pub(super) fn climb(&mut self, e: &[Sixes]) {
+        for b in &mut self.b {
+            *b = NOTHING;
+        }
+        for (g, e) in e.iter().enumerate() {
+            let limb = &mut self.limbs[g];
+            let b = load(&self.b[g]);
+            if limb.roots {
+                let mut w = b;
+                factor::solve_lanes(&limb.l, &mut w);
+                for k in 0..6 {
+                    // Lanes with a hinge keep b̂.
+                    self.b[g][k] = (w[k] * limb.root + b[k] * (F::ONE - limb.root)).to_array();
+                }
+            }
+            if !limb.joints {
+                continue;
+            }
+            let e = load(e);
+            let gap = V { x: e[0], y: e[1], z: e[2] } * -limb.sign;
+            limb.d = both(gap, (limb.k[0] * e[3] + limb.k[1] * e[4]) * limb.sign);
+            let ad = limb.times(&limb.d);
+            // U·d̂ = n̂·Â d̂.
+            let m = limb.axis.dot(halves(&b).1 - halves(&ad).1) - limb.weight * limb.sign * e[5];
+            limb.moment = m.to_array();
+            let part = m * limb.d_inv;
+            let up: [F; 6] = std::array::from_fn(|k| b[k] - ad[k] - limb.u[k] * part);
+            let up = limb.to_parent(&up).map(F::to_array);
+            for lane in 0..LANES {
+                let parent = limb.parent[lane];
+                if parent != NOWHERE {
+                    for k in 0..6 {
+                        self.b[parent / LANES][k][parent % LANES] += up[k][lane];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The way down: impulses of the rows in `p`, that of the damper last, where the errors were.
+    pub(super) fn descend(&mut self, p: &mut [Sixes]) {
+        for g in (0..self.limbs.len()).rev() {
+            let limb = &self.limbs[g];
+            let mut v = [F::ZERO; 6];
+            if limb.roots {
+                v = load(&self.b[g]);
+                factor::solve_lanes_transposed(&limb.l, &mut v);
+                v = v.map(|x| x * limb.root);
+            }
+            if limb.joints {
+                let mut up = NOTHING;
+                for lane in 0..LANES {
+                    let parent = limb.parent[lane];
+                    if parent != NOWHERE {
+                        for k in 0..6 {
+                            up[k][lane] = self.v[parent / LANES][k][parent % LANES];
+                        }
+                    }
+                }
+                let (point, omega) = halves(&load(&up));
+                let up = both(point + omega.cross(limb.way), omega);
+                let rate = (F::new(limb.moment) - dot(&limb.u, &up)) * limb.d_inv;
+                let turn = both(V::ZERO, limb.axis);
+                // Nothing of this is in lanes without a hinge: axis, d̂ and what they hang on are 0 there.
+                for k in 0..6 {
+                    v[k] += up[k] + limb.d[k] + turn[k] * rate;
+                }
+                let av = limb.times(&v);
+                let b = load(&self.b[g]);
+                let f: [F; 6] = std::array::from_fn(|k| (av[k] - b[k]) * limb.sign);
+                let (force, torque) = halves(&f);
+                let pull = -limb.weight * (limb.sign * rate + F::new(p[g][5]));
+                let own = [-limb.k[0].dot(torque), -limb.k[1].dot(torque), pull];
+                p[g] = [force.x, force.y, force.z, own[0], own[1], own[2]].map(F::to_array);
+            }
+            for k in 0..6 {
+                self.v[g][k] = v[k].to_array();
+            }
+        }
+    }
+}
+
+impl Limbs {
+    /// Adds the velocities found to those of the bodies: ṡ = ṗ − ω × r.
+    pub(super) fn give(&self, bodies: &mut Bodies) {
+        for (limb, v) in self.limbs.iter().zip(&self.v) {
+            let (point, omega) = halves(&load(v));
+            let (slides, turns) = ((point - omega.cross(limb.lever)).each(), omega.each());
+            for lane in 0..LANES {
+                if limb.there[lane] {
+                    let twist = &mut bodies.twists[limb.bodies[lane]];
+                    twist.s_dot += slides[lane];
+                    twist.omega += turns[lane];
+                    bodies.touch(limb.bodies[lane]);
+                }
+            }
+        }
+    }
+}
+
+impl Limb {
+    /// Â − U Uᵀ/D at the parent's point.
+    #[inline(always)]
+    fn mass_of_parent(&self) -> [[f64; LANES]; 21] {
+        let u = &self.u;
+        let s: [F; 6] = std::array::from_fn(|k| u[k] * self.d_inv);
+        let lower = |i: usize, j: usize| u[i] * s[j];
+        let m: [F; 6] = [
+            self.m[0] - lower(0, 0),
+            self.m[1] - lower(1, 0),
+            self.m[2] - lower(1, 1),
+            self.m[3] - lower(2, 0),
+            self.m[4] - lower(2, 1),
+            self.m[5] - lower(2, 2),
+        ];
+        let h: [F; 9] = std::array::from_fn(|k| self.h[k] - lower(k / 3, 3 + k % 3));
+        let i: [F; 6] = [
+            self.i[0] - lower(3, 3),
+            self.i[1] - lower(4, 3),
+            self.i[2] - lower(4, 4),
+            self.i[3] - lower(5, 3),
+            self.i[4] - lower(5, 4),
+            self.i[5] - lower(5, 5),
+        ];
+        // H' = H − M ρ×, I' = I + ρ× H' − Hᵀ ρ×, ρ the way from the parent's point. A ρ× has the rows a × ρ of A's rows a.
+        let rho = self.way;
+        let row = |a: usize| V { x: h[3 * a], y: h[3 * a + 1], z: h[3 * a + 2] };
+        let [xx, xy, yy, xz, yz, zz] = m;
+        let moved = [
+            row(0) - V { x: xx, y: xy, z: xz }.cross(rho),
+            row(1) - V { x: xy, y: yy, z: yz }.cross(rho),
+            row(2) - V { x: xz, y: yz, z: zz }.cross(rho),
+        ];
+        let column = |a: usize| {
+            let entry = |v: V| [v.x, v.y, v.z][a];
+            V { x: entry(moved[0]), y: entry(moved[1]), z: entry(moved[2]) }
+        };
+        // Columns of ρ× H'.
+        let turned = [rho.cross(column(0)), rho.cross(column(1)), rho.cross(column(2))];
+        // Rows of Hᵀ ρ×: the columns of H, crossed.
+        let old = |a: usize| V { x: h[a], y: h[3 + a], z: h[6 + a] }.cross(rho);
+        let (old_x, old_y, old_z) = (old(0), old(1), old(2));
+        let i = [
+            i[0] + turned[0].x - old_x.x,
+            i[1] + turned[0].y - old_y.x,
+            i[2] + turned[1].y - old_y.y,
+            i[3] + turned[0].z - old_z.x,
+            i[4] + turned[1].z - old_z.y,
+            i[5] + turned[2].z - old_z.z,
+        ];
+        let mut all = MASSLESS;
+        for k in 0..6 {
+            all[k] = m[k].to_array();
+            all[15 + k] = i[k].to_array();
+        }
+        for (a, row) in moved.iter().enumerate() {
+            all[6 + 3 * a] = row.x.to_array();
+            all[7 + 3 * a] = row.y.to_array();
+            all[8 + 3 * a] = row.z.to_array();
+        }
+        all
+    }
+}
+
+/// The vector of one lane, in all.
+#[inline(always)]
+fn lane_of(v: V, lane: usize) -> V {
+    let one = |x: F| F::splat(x.to_array()[lane]);
+    V { x: one(v.x), y: one(v.y), z: one(v.z) }
+}
+
+impl Elimination for Limbs {
+    #[inline(always)]
+    fn enter(&self, node: usize, b: &mut [F; 6]) {
+        let (force, torque) = halves(b);
+        let lever = lane_of(self.limbs[node / LANES].lever, node % LANES);
+        *b = both(force, torque - lever.cross(force));
+    }
+
+    /// Of a step `w` is b̂, of a root L⁻¹ b̂; `q` begins with u and u/D.
+    #[inline(always)]
+    fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]) {
+        let (limb, lane) = (&self.limbs[node / LANES], node % LANES);
+        let mut q = [F::ZERO; 6];
+        let at = |x: F| F::splat(x.to_array()[lane]);
+        if limb.roots && limb.root.to_array()[lane] > 0.0 {
+            let mut w = *b;
+            for j in 0..6 {
+                w[j] *= at(limb.l[j][j]);
+                let known = w[j];
+                for i in j + 1..6 {
+                    w[i] -= at(limb.l[j][i]) * known;
+                }
+            }
+            return (w, q, [F::ZERO; 6]);
+        }
+        let axis = lane_of(limb.axis, lane);
+        q[0] = axis.dot(halves(b).1);
+        q[1] = q[0] * at(limb.d_inv);
+        let up: [F; 6] = std::array::from_fn(|k| b[k] - at(limb.u[k]) * q[1]);
+        let (force, torque) = halves(&up);
+        (*b, q, both(force, torque + lane_of(limb.way, lane).cross(force)))
+    }
+
+    #[inline(always)]
+    fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]) {
+        if self.is_root(own.node) {
+            for k in 0..6 {
+                let w = own.w[k].to_array();
+                for lane in 0..LANES {
+                    sums[lane] += other.w[k] * F::splat(w[lane]);
+                }
+            }
+            return;
+        }
+        let u = own.q[0].to_array();
+        for lane in 0..LANES {
+            sums[lane] += other.q[1] * F::splat(u[lane]);
+        }
+    }
+
+    #[inline(always)]
+    fn rate(&self, step: &Step) -> F {
+        let (limb, lane) = (&self.limbs[step.node / LANES], step.node % LANES);
+        let mut sum = F::ZERO;
+        if self.is_root(step.node) {
+            let b = &self.b[step.node / LANES];
+            for k in 0..6 {
+                sum += step.w[k] * F::splat(b[k][lane]);
+            }
+            return sum;
+        }
+        for k in 0..6 {
+            sum += step.w[k] * F::splat(limb.d[k].to_array()[lane]);
+        }
+        sum + step.q[1] * F::splat(limb.moment[lane])
+    }
+
+    #[inline(always)]
+    fn push(&mut self, step: &Step, p: F) {
+        let (g, lane) = (step.node / LANES, step.node % LANES);
+        for k in 0..6 {
+            self.b[g][k][lane] += (step.w[k] * p).reduce_add();
+        }
+        self.limbs[g].moment[lane] += (step.q[0] * p).reduce_add();
+    }
+}
+
+impl Limbs {
+    #[inline(always)]
+    fn is_root(&self, node: usize) -> bool {
+        let limb = &self.limbs[node / LANES];
+        limb.roots && limb.root.to_array()[node % LANES] > 0.0
+    }
+}

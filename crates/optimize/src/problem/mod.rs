@@ -1,0 +1,150 @@
+//! Problems as files describe them, and the programs they become.
+
+mod build;
+mod run;
+mod scope;
+mod solution;
+
+use gelenk_model::source::{SourceMap, Span};
+use gelenk_model::spec::tables::{HomotopySpec, ProblemSpec};
+use gelenk_model::spec::{Scalar, ScalarSource, Text};
+use gelenk_model::{Diagnostic, Diagnostics, Limits, Loaded, read_problem};
+
+pub use build::Instance;
+pub use run::{Checkpoint, Failed, Finished, Found, Live, RunOptions, Stage, Watcher, optimize};
+pub use solution::{Certificate, PhaseSolution, Solution};
+
+/// A problem of optimal control, read and ready to be built.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// Its name.
+    pub name: String,
+    pub(crate) spec: ProblemSpec,
+    pub(crate) sources: SourceMap,
+    pub(crate) loaded: Option<Loaded>,
+    overrides: Vec<(String, Scalar)>,
+}
+
+/// How a start differs from the file's guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// As the file says.
+    Guess,
+    /// All controls zero.
+    Zero,
+    /// Random constant controls, from this seed.
+    Random(u64),
+}
+
+/// Loads the model that a problem names.
+pub type LoadModel<'a> = &'a dyn Fn(&str, &[(String, String)]) -> Result<Loaded, Diagnostics>;
+
+impl Problem {
+    /// Reads a problem. `name` is what messages call the text; `set` gives other values for parameters, of the problem or else of the model.
+    pub fn read(
+        name: &str,
+        text: &str,
+        set: &[(String, String)],
+        load: LoadModel<'_>,
+    ) -> Result<Problem, Diagnostics> {
+        let (spec, mut sources) = read_problem(name, text, &Limits::default())?;
+        let stem = name.strip_suffix(".toml").unwrap_or(name);
+        let stem = stem.rsplit(['/', '\\']).next().unwrap_or(stem);
+        let head = spec.problem.as_ref();
+        let title =
+            head.and_then(|h| h.name.as_ref()).map_or_else(|| stem.to_owned(), |n| n.text.clone());
+        let mut overrides = Vec::new();
+        let mut for_model = Vec::new();
+        for (key, value) in set {
+            if !spec.parameters.0.iter().any(|(name, _)| name.text == *key) {
+                for_model.push((key.clone(), value.clone()));
+                continue;
+            }
+            let file = sources.add("--set", value);
+            let span = Span::new(file, 0..value.len());
+            let source = match value.parse::<f64>() {
+                Ok(number) if number.is_finite() => ScalarSource::Number(number, value.clone()),
+                _ => ScalarSource::Expression(Text::bare(value, span)),
+            };
+            overrides.push((key.clone(), Scalar { span, source }));
+        }
+        let loaded = match head.and_then(|h| h.model.as_ref()) {
+            Some(model) => Some(load(&model.text, &for_model)?),
+            None => {
+                if let Some((key, _)) = for_model.first() {
+                    let message = format!("--set: the problem has no parameter `{key}`");
+                    return Err(Diagnostics {
+                        list: vec![Diagnostic::error("unknown-parameter", message)],
+                        sources,
+                    });
+                }
+                None
+            }
+        };
+        let problem = Problem { name: title, spec, sources, loaded, overrides };
+        for step in 0..problem.n_steps() {
+            problem.instance(step, None)?;
+        }
+        Ok(problem)
+    }
+
+    /// What it is about, in words.
+    pub fn description(&self) -> &str {
+        let text = self.spec.problem.as_ref().and_then(|h| h.description.as_ref());
+        text.map_or("", |t| t.text.as_str())
+    }
+
+    /// The known value of the objective, with its source, in words.
+    pub fn known(&self) -> Option<&str> {
+        self.spec.problem.as_ref().and_then(|h| h.known.as_ref()).map(|t| t.text.as_str())
+    }
+
+    /// The model, if there is one.
+    pub fn model(&self) -> Option<&Loaded> {
+        self.loaded.as_ref()
+    }
+
+    /// Steps of the homotopy, the problem itself included.
+    pub fn n_steps(&self) -> usize {
+        self.spec.homotopy.len() + 1
+    }
+
+    /// The step of the homotopy: `None` is the problem itself.
+    pub(crate) fn step(&self, step: usize) -> Option<&HomotopySpec> {
+        self.spec.homotopy.get(step)
+    }
+
+    /// The program of a step, with a number of intervals of its own if given (of the last phase).
+    pub fn instance(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
+        build::build(self, step, intervals, false)
+    }
+
+    /// The same with half the horizon.
+    pub(crate) fn shorter(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
+        build::build(self, step, intervals, true)
+    }
+
+    pub(crate) fn parameters(&self, step: usize) -> Vec<(String, Span, Scalar)> {
+        let mut list: Vec<(String, Span, Scalar)> = self
+            .spec
+            .parameters
+            .0
+            .iter()
+            .map(|(n, v)| (n.text.clone(), n.span, v.clone()))
+            .collect();
+        let mut replace = |name: &str, value: &Scalar| {
+            for entry in &mut list {
+                if entry.0 == name {
+                    entry.2 = value.clone();
+                }
+            }
+        };
+        for (name, value) in &self.overrides {
+            replace(name, value);
+        }
+        for (name, value) in self.step(step).iter().flat_map(|s| &s.set.0) {
+            replace(&name.text, value);
+        }
+        list
+    }
+}

@@ -1,0 +1,286 @@
+//! Motions found, in full coordinates, independent of grids and charts; warm starts and certificates.
+
+use gelenk_ode::{Failure, Integrator, Options, Stop, System};
+use serde::{Deserialize, Serialize};
+
+use super::build::Instance;
+use crate::grid::Grid;
+use crate::motion::{Fault, Motion};
+use crate::program::{Program, all_values};
+
+/// One phase of a motion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSolution {
+    /// Name; empty for the only one.
+    pub name: String,
+    /// Times of the nodes since the phase's start, s.
+    pub times: Vec<f64>,
+    /// States of the nodes.
+    pub states: Vec<Vec<f64>>,
+    /// Controls of the intervals, at their start and end.
+    pub controls: Vec<(Vec<f64>, Vec<f64>)>,
+}
+
+/// A motion: phases and free numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Solution {
+    /// The phases.
+    pub phases: Vec<PhaseSolution>,
+    /// The free numbers.
+    pub free: Vec<f64>,
+}
+
+/// What running a motion again with an adaptive integrator gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Objective with the states and integrals that the integrator arrived at.
+    pub objective: f64,
+    /// Largest difference of a state at the end of an interval, relative to 1 + |x|.
+    pub state_error: f64,
+    /// The interval where it is.
+    pub worst_interval: usize,
+    /// Relative tolerance of the integrator.
+    pub tolerance: f64,
+}
+
+impl Solution {
+    /// State and controls of a phase at a time, by lines between nodes.
+    fn at(&self, phase: usize, t: f64) -> (Vec<f64>, Vec<f64>) {
+        let p = &self.phases[phase];
+        let n = p.controls.len();
+        let k = p.times[1..].partition_point(|end| *end < t).min(n - 1);
+        let length = p.times[k + 1] - p.times[k];
+        let s = if length > 0.0 { ((t - p.times[k]) / length).clamp(0.0, 1.0) } else { 0.0 };
+        let mix = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + (b - a) * s).collect();
+        (mix(&p.states[k], &p.states[k + 1]), mix(&p.controls[k].0, &p.controls[k].1))
+    }
+}
+
+impl Instance {
+    /// The motion of these variables.
+    pub fn solution(&self, x: &[f64]) -> Result<Solution, Fault> {
+        let program = &self.program;
+        let at = program.shape().global_at();
+        let free = x[at..at + self.free.len()].to_vec();
+        let mut phases = Vec::new();
+        for (i, phase) in program.phases.iter().enumerate() {
+            let n = phase.motion.intervals();
+            let m = phase.controls;
+            let mut solution = PhaseSolution {
+                name: self.phases[i].clone(),
+                times: (0..=n).map(|node| phase.motion.time_of(node, &free)).collect(),
+                states: Vec::new(),
+                controls: Vec::new(),
+            };
+            for node in 0..=n {
+                let z = program.motion_point(x, i, node);
+                let sizes = phase.motion.sizes(node);
+                solution.states.push(phase.motion.full_state(node, &z.as_slice()[..sizes.states])?);
+                if node < n {
+                    let u = &z.as_slice()[sizes.states..sizes.states + sizes.controls];
+                    let end = if phase.kind.is_linear() { &u[m..] } else { u };
+                    solution.controls.push((u[..m].to_vec(), end.to_vec()));
+                }
+            }
+            phases.push(solution);
+        }
+        Ok(Solution { phases, free })
+    }
+
+    /// Sets the variables to a motion, on whatever grid it was found. Where the new horizon is longer, the motion goes on with its last
+    /// controls.
+    pub fn warm(&mut self, from: &Solution) {
+        if from.phases.len() != self.program.phases.len() {
+            return;
+        }
+        let mut x = vec![0.0; self.x.len()];
+        let at = self.program.shape().global_at();
+        x[at..at + from.free.len().min(self.free.len())]
+            .copy_from_slice(&from.free[..from.free.len().min(self.free.len())]);
+        let (mut states, mut simulate, mut begin) = (Vec::new(), Vec::new(), Vec::new());
+        for i in 0..from.phases.len() {
+            let phase = &self.program.phases[i];
+            let (n, fine) = (phase.motion.intervals(), phase.refine);
+            let old = from.phases[i].times.last().copied().unwrap_or(1.0);
+            let times: Vec<f64> =
+                (0..=n).map(|k| phase.motion.time_of(k, &x[at..at + self.free.len()])).collect();
+            let new = times[n];
+            // Free durations keep the share of the time; fixed ones the time itself.
+            let stretch = if self.free_duration[i] && new > 0.0 { old / new } else { 1.0 };
+            let longer = new * stretch > old * (1.0 + 1e-9);
+            let mut list = Vec::new();
+            let mut reached = 0;
+            for (node, t) in times.iter().enumerate() {
+                let t = t * stretch;
+                if t <= old * (1.0 + 1e-9) {
+                    reached = node;
+                }
+                list.push(from.at(i, t.min(old)).0);
+            }
+            for node in 0..=n {
+                let piece = node - node % fine;
+                let (start, end) = (times[piece] * stretch, times[(piece + fine).min(n)] * stretch);
+                // Controls may jump: look just inside the piece.
+                let inside = 1e-9 * (end - start);
+                let (a, b) = if phase.kind.is_linear() {
+                    (from.at(i, start + inside).1, from.at(i, end - inside).1)
+                } else {
+                    let middle = from.at(i, 0.5 * (start + end).min(2.0 * old)).1;
+                    (middle.clone(), middle)
+                };
+                if node == n {
+                    let last = from.at(i, times[n] * stretch).1;
+                    self.program.set_controls(&mut x, i, node, &last, &last);
+                } else {
+                    self.program.set_controls(&mut x, i, node, &a, &b);
+                }
+            }
+            states.push(list);
+            simulate.push(longer);
+            begin.push(reached);
+        }
+        self.put_states(&mut x, &states, &simulate, &begin);
+        self.copy_starts(&mut x);
+        self.x = x;
+    }
+
+    /// The motion at about every so many seconds: times since the start and full states, by integration from every node.
+    pub fn samples(&self, solution: &Solution, every: f64) -> Result<Vec<(f64, Vec<f64>)>, String> {
+        let mut out = Vec::new();
+        let mut begun = 0.0;
+        for (phase, found) in self.program.phases.iter().zip(&solution.phases) {
+            for k in 0..found.controls.len() {
+                let (t0, t1) = (found.times[k], found.times[k + 1]);
+                let mut run = Rerun {
+                    motion: &*phase.motion,
+                    controls: &found.controls[k],
+                    parameters: &solution.free,
+                    t0,
+                    length: t1 - t0,
+                };
+                let mut y = found.states[k].clone();
+                out.push((begun + t0, y.clone()));
+                y.push(0.0);
+                let mut integrator = Integrator::new(Options::with_tolerance(1e-9), t0, &y)
+                    .map_err(|e| e.to_string())?;
+                let pieces = ((t1 - t0) / every.max(1e-9)).ceil().clamp(1.0, 1e6);
+                let mut i = 1.0;
+                while i < pieces {
+                    let t = t0 + (t1 - t0) * i / pieces;
+                    integrator.run(&mut run, t).map_err(|e| e.to_string())?;
+                    out.push((begun + t, integrator.y()[..y.len() - 1].to_vec()));
+                    i += 1.0;
+                }
+            }
+            let n = found.controls.len();
+            begun += found.times[n];
+            if let Some(last) = found.states.last() {
+                out.push((begun, last.clone()));
+            }
+        }
+        // Where phases meet there are two states of one time: the second one stays.
+        let mut kept: Vec<(f64, Vec<f64>)> = Vec::with_capacity(out.len());
+        for sample in out {
+            if kept.last().is_some_and(|last| sample.0 <= last.0) {
+                kept.pop();
+            }
+            kept.push(sample);
+        }
+        Ok(kept)
+    }
+
+    /// Runs a motion again, interval by interval, with the adaptive integrators at a tolerance.
+    pub fn certify(
+        &self,
+        x: &[f64],
+        solution: &Solution,
+        tolerance: f64,
+    ) -> Result<Certificate, String> {
+        let mut error = (0.0_f64, 0);
+        let mut integral = 0.0;
+        let mut number = 0;
+        let mut last = Vec::new();
+        for (phase, found) in self.program.phases.iter().zip(&solution.phases) {
+            for k in 0..found.controls.len() {
+                let (t0, t1) = (found.times[k], found.times[k + 1]);
+                let mut run = Rerun {
+                    motion: &*phase.motion,
+                    controls: &found.controls[k],
+                    parameters: &solution.free,
+                    t0,
+                    length: t1 - t0,
+                };
+                let mut y = found.states[k].clone();
+                y.push(0.0);
+                let options = Options::with_tolerance(tolerance);
+                let mut integrator = Integrator::new(options, t0, &y).map_err(|e| e.to_string())?;
+                let stop =
+                    integrator.run(&mut run, t1).map_err(|e| format!("interval {number}: {e}"))?;
+                if stop != Stop::End {
+                    return Err(format!("interval {number}: the integrator stopped early"));
+                }
+                let end = integrator.y();
+                for (a, b) in end.iter().zip(&found.states[k + 1]) {
+                    let e = (a - b).abs() / (1.0 + b.abs());
+                    if e > error.0 {
+                        error = (e, number);
+                    }
+                }
+                integral += end[end.len() - 1];
+                last = end[..end.len() - 1].to_vec();
+                number += 1;
+            }
+        }
+        // Terms at the end, where the integrator arrived; all other costs as they are.
+        let program = &self.program;
+        let i = program.phases.len() - 1;
+        let node = program.phases[i].motion.intervals();
+        let mut y = x.to_vec();
+        let at = program.state_at(i, node);
+        let numbers = program.phases[i].motion.numbers_of(node, &last);
+        y[at..at + numbers.len()].copy_from_slice(&numbers);
+        let stages = all_values(program, x).map_err(|e| e.to_string())?;
+        let mut objective = integral;
+        for (k, stage) in stages.iter().enumerate() {
+            let z = program.shape().point(&y, k);
+            let values = if k + 1 == stages.len() {
+                program.values(k, &z).map_err(|e| e.to_string())?.cost
+            } else {
+                // Without the interval's own integral.
+                stage.cost - program.integral(k, &z).map_err(|e| e.to_string())?
+            };
+            objective += values;
+        }
+        Ok(Certificate {
+            objective: self.sign * objective,
+            state_error: error.0,
+            worst_interval: error.1,
+            tolerance,
+        })
+    }
+}
+
+/// One interval for the adaptive integrators; the integral of the Lagrange term is one more state.
+struct Rerun<'a> {
+    motion: &'a dyn Grid,
+    controls: &'a (Vec<f64>, Vec<f64>),
+    parameters: &'a [f64],
+    t0: f64,
+    length: f64,
+}
+
+impl System for Rerun<'_> {
+    fn dim(&self) -> usize {
+        self.motion.full_size() + 1
+    }
+
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Failure> {
+        let s = if self.length > 0.0 { (t - self.t0) / self.length } else { 0.0 };
+        let u: Vec<f64> =
+            self.controls.0.iter().zip(&self.controls.1).map(|(a, b)| a + (b - a) * s).collect();
+        let x = &y[..y.len() - 1];
+        let rates = self.motion.rates(x, &u, self.parameters, t).map_err(|_| Failure::Domain)?;
+        dy.copy_from_slice(&rates);
+        Ok(())
+    }
+}

@@ -1,0 +1,360 @@
+// The viewer: a stage, a time line, panels; fed by a server or by the data of a report.
+
+import { h, sig } from './dom.ts';
+import { Bar } from './bar.ts';
+import { Panels } from './panels.ts';
+import { Plots } from './plots.ts';
+import type { Chunk, News, Status } from './protocol.ts';
+import { integratorError } from './protocol.ts';
+import { standardPlots } from './quantities.ts';
+import { Run } from './run.ts';
+import { Stage } from './stage.ts';
+import { cycleTheme } from './theme.ts';
+
+export type Mode = 'live' | 'replay' | 'report';
+
+/** Frames asked for at once. */
+const REQUEST = 1000;
+
+export class App {
+  readonly stage: Stage;
+  readonly plots = new Plots();
+  readonly bar: Bar;
+  readonly panels: Panels;
+  mode: Mode = 'replay';
+  runs: Run[] = [];
+  status: Status | null = null;
+  /** The time that is shown, s. */
+  t = 0;
+  playing = false;
+  speed = 1;
+  /** Live: the newest frame is shown. */
+  following = true;
+  chosen: number | null = null;
+  /** Sends a wish to the server. */
+  send: (wish: Record<string, unknown>) => void = () => {};
+  private readonly chips = h('div', { class: 'chips' });
+  private readonly title = h('h1', {}, 'Gelenk');
+  private readonly notice = h('div', { class: 'notice', role: 'status', hidden: true });
+  private last = 0;
+  private plotted = 0;
+  private filling = false;
+  private lastPull = 0;
+
+  constructor(parent: HTMLElement, mode: Mode) {
+    this.mode = mode;
+    parent.classList.add('viewer');
+    const place = h('div', { class: 'place' });
+    this.panels = new Panels(this);
+    this.bar = new Bar(this);
+    place.append(h('div', { class: 'heading' }, this.title, this.chips), this.bar.tools, this.notice);
+    parent.append(place, this.bar.element, this.panels.element);
+    this.stage = new Stage(place);
+    this.stage.events = {
+      grab: (grip, target) => this.grab(grip.body, grip.local.toArray(), target.toArray()),
+      pull: (target) => this.pull(target.toArray()),
+      release: () => this.send({ type: 'release' }),
+      choose: (body) => this.choose(body),
+    };
+    this.plots.onSeek = (t) => this.seek(t);
+    for (const plot of standardPlots()) if (plot.title !== 'energy ledger') this.plots.add(plot);
+    document.addEventListener('keydown', (event) => this.key(event));
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  get main(): Run | undefined {
+    return this.runs.find((run) => run.id === 0);
+  }
+
+  get ghosts(): Run[] {
+    return this.runs.filter((run) => run.id !== 0);
+  }
+
+  run(id: number): Run {
+    let run = this.runs.find((other) => other.id === id);
+    if (!run) {
+      run = new Run(id);
+      this.runs.push(run);
+    }
+    return run;
+  }
+
+  // From the server or the report
+
+  news(news: News): void {
+    switch (news.type) {
+      case 'hello':
+        this.mode = news.mode;
+        this.runs = [];
+        this.panels.hello(news.engines, news.ghosts);
+        this.bar.refresh();
+        break;
+      case 'scene': {
+        const run = this.run(news.run);
+        run.setScene(news.scene, news.generation, news.keeps);
+        if (run.id === 0) {
+          this.title.textContent = news.scene.name;
+          document.title = `${news.scene.name} · Gelenk`;
+          this.panels.scene(news.scene);
+          if (news.keeps) this.stage.setMain(run, true);
+        }
+        break;
+      }
+      case 'run': {
+        const run = this.run(news.run);
+        Object.assign(run, { label: news.label, total: news.frames, firstOnServer: news.first, growing: news.growing, facts: news.facts });
+        if (this.mode !== 'live' || run.id !== 0) this.fetch(run);
+        this.panels.runs();
+        break;
+      }
+      case 'events': {
+        const run = this.run(news.run);
+        run.events = [...run.events.slice(0, news.from), ...news.events];
+        if (run.id === 0) this.panels.events();
+        this.bar.ticks();
+        break;
+      }
+      case 'gone':
+        this.runs = this.runs.filter((run) => run.id !== news.run);
+        this.stage.setGhosts(this.ghosts);
+        this.panels.runs();
+        this.plots.update(this.shown(), this.t, true);
+        break;
+      case 'status':
+        this.status = news;
+        this.playing = news.playing;
+        this.speed = news.speed;
+        if (news.playing) this.following = true;
+        this.tell(news.message);
+        this.panels.status(news);
+        this.bar.refresh();
+        break;
+      case 'error':
+        this.tell(news.message);
+        break;
+    }
+  }
+
+  chunk(chunk: Chunk): void {
+    const run = this.runs.find((other) => other.id === chunk.run);
+    if (!run) return;
+    const first = run.frames.length === 0;
+    const live = this.mode === 'live' && run.id === 0;
+    if (!run.add(chunk)) {
+      if (live) this.filling = false;
+      return;
+    }
+    if (first && run.id === 0) {
+      this.stage.setMain(run, this.stage.main !== null && live);
+      this.t = run.start;
+      this.stage.setGhosts(this.ghosts);
+    }
+    if (first && run.id !== 0) this.stage.setGhosts(this.ghosts);
+    if (live) {
+      if (this.following) this.t = run.end;
+      if (chunk.frames.length > 1 || chunk.frames[0].index < run.frames[run.frames.length - 1].index) this.filling = false;
+      this.fill(run);
+    } else if (run.frames.length < run.total || run.growing) this.fetch(run);
+    else if (run.id === 0 && this.stage.main && this.t === run.start) this.stage.fit();
+    this.stage.dirty = true;
+  }
+
+  /** Asks for the next frames of a run that lies ready. */
+  private fetch(run: Run): void {
+    const last = run.frames[run.frames.length - 1];
+    const from = last ? last.index + 1 : run.firstOnServer;
+    const end = run.firstOnServer + run.total;
+    if (from < end) this.send({ type: 'frames', run: run.id, from, count: REQUEST });
+    else if (run.growing) setTimeout(() => this.send({ type: 'frames', run: run.id, from, count: REQUEST }), 150);
+  }
+
+  /** A slow page has missed frames of a live run: it asks for them, one piece at a time. */
+  private fill(run: Run): void {
+    if (this.filling) return;
+    const gap = run.gap();
+    if (!gap) return;
+    this.filling = true;
+    this.send({ type: 'frames', run: run.id, from: gap[0], count: Math.min(gap[1], 200) });
+  }
+
+  tell(message: string | null): void {
+    this.notice.hidden = !message;
+    if (message && this.notice.textContent !== message) this.notice.textContent = message;
+  }
+
+  connected(yes: boolean): void {
+    document.body.classList.toggle('lost', !yes);
+    if (!yes) this.tell('The connection is lost; trying again …');
+    else this.tell(null);
+  }
+
+  // What the user does
+
+  play(playing = !this.playing): void {
+    if (this.mode === 'live') {
+      this.following = true;
+      this.send({ type: 'play', playing });
+      return;
+    }
+    const run = this.main;
+    if (playing && run && this.t >= run.end - 1e-9) this.t = run.start;
+    this.playing = playing;
+    this.bar.refresh();
+  }
+
+  step(direction: number): void {
+    const run = this.main;
+    if (!run) return;
+    if (this.mode === 'live' && direction > 0 && this.following) {
+      this.send({ type: 'step', count: 1 });
+      return;
+    }
+    const i = run.before(this.t);
+    const next = direction < 0 && run.frames[i]?.t < this.t - 1e-12 ? i : i + direction;
+    const frame = run.frames[Math.min(Math.max(next, 0), run.frames.length - 1)];
+    if (frame) this.seek(frame.t);
+  }
+
+  seek(t: number): void {
+    const run = this.main;
+    if (!run) return;
+    this.t = Math.min(Math.max(t, run.start), run.end);
+    if (this.mode === 'live') {
+      const atEnd = this.t >= run.end - 1e-9;
+      if (!atEnd && this.playing) this.send({ type: 'play', playing: false });
+      this.following = atEnd;
+    } else {
+      this.playing = false;
+    }
+    this.stage.dirty = true;
+    this.bar.refresh();
+    this.refreshPlots();
+  }
+
+  setSpeed(speed: number): void {
+    this.speed = speed;
+    if (this.mode === 'live') this.send({ type: 'speed', value: speed });
+    this.bar.refresh();
+  }
+
+  reset(): void {
+    if (this.mode === 'live') this.send({ type: 'reset' });
+    else this.seek(this.main?.start ?? 0);
+  }
+
+  choose(body: number | null): void {
+    this.chosen = body !== null && this.main?.scene.bodies[body].kind === 'world' ? null : body;
+    this.stage.main?.highlight(this.chosen);
+    this.panels.chosen();
+    this.stage.dirty = true;
+  }
+
+  private grab(body: number, point: number[], target: number[]): boolean {
+    if (this.mode !== 'live' || !this.following || this.status?.failed) return false;
+    this.send({ type: 'grab', body, point, target });
+    return true;
+  }
+
+  private pull(target: number[]): void {
+    // No more than the simulation can see.
+    const now = performance.now();
+    if (now - this.lastPull < 12) return;
+    this.lastPull = now;
+    this.send({ type: 'pull', target });
+  }
+
+  private key(event: KeyboardEvent): void {
+    const at = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (at.closest('input, select, textarea') && event.key !== 'Escape') return;
+    if (at.tagName === 'BUTTON' && event.key === ' ') return;
+    const looks = this.stage.looks;
+    const keys: Record<string, () => void> = {
+      ' ': () => this.play(),
+      ArrowRight: () => this.step(1),
+      ArrowLeft: () => this.step(-1),
+      Home: () => this.seek(this.main?.start ?? 0),
+      End: () => this.seek(this.main?.end ?? 0),
+      r: () => this.reset(),
+      t: () => (looks.trails = !looks.trails),
+      f: () => (looks.jointForces = !looks.jointForces),
+      c: () => (looks.contactForces = !looks.contactForces),
+      j: () => (looks.joints = !looks.joints),
+      g: () => (this.stage.follow = !this.stage.follow),
+      0: () => this.stage.fit(),
+      d: () => this.theme(),
+      p: () => this.panels.toggle(),
+      '?': () => this.panels.help(),
+      Escape: () => this.choose(null),
+      '+': () => this.setSpeed(Math.min(this.speed * 2, 16)),
+      '-': () => this.setSpeed(Math.max(this.speed / 2, 1 / 64)),
+    };
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+    this.stage.dirty = true;
+    this.bar.refresh();
+  }
+
+  theme(): void {
+    cycleTheme();
+    this.stage.theme();
+    this.plots.theme();
+    this.bar.refresh();
+  }
+
+  // Each picture
+
+  private shown(): Run[] {
+    const main = this.main;
+    return main ? [main, ...this.ghosts] : [];
+  }
+
+  refreshPlots(): void {
+    this.plots.update(this.shown(), this.t);
+  }
+
+  private tick(now: number): void {
+    const dt = Math.min((now - this.last) / 1000, 0.25);
+    this.last = now;
+    const run = this.main;
+    if (run && this.mode !== 'live' && this.playing) {
+      this.t = Math.min(this.t + dt * this.speed, run.end);
+      if (this.t >= run.end && !run.growing) {
+        this.playing = false;
+        this.bar.refresh();
+      }
+      this.stage.dirty = true;
+    }
+    if (run && run.frames.length > 0) {
+      const moved = this.stage.dirty;
+      this.stage.draw(this.t);
+      if (moved && now - this.plotted > 90) {
+        this.plotted = now;
+        this.refreshPlots();
+        this.chipsNow(run);
+      }
+      this.bar.time();
+    }
+    requestAnimationFrame((next) => this.tick(next));
+  }
+
+  private chipsNow(run: Run): void {
+    const frame = run.frames[run.before(this.t)];
+    if (!frame) return;
+    const status = this.status;
+    const engine = status?.engine ?? (run.facts?.settings as { engine?: string } | undefined)?.engine;
+    const texts = [
+      engine ? `${engine} engine` : '',
+      `gap ${sig(frame.ledger[6], 2)} m`,
+      `energy error ${sig(integratorError(frame), 2)} J`,
+      frame.contacts > 0 ? `${frame.contacts} ${frame.contacts === 1 ? 'contact' : 'contacts'}` : '',
+      this.mode === 'live' && this.playing ? `${sig(status?.real_time_factor ?? 0, 2)} × real time` : '',
+    ].filter((text) => text !== '');
+    const key = texts.join('|');
+    if (this.chips.dataset.key === key) return;
+    this.chips.dataset.key = key;
+    this.chips.replaceChildren(...texts.map((text) => h('span', {}, text)));
+  }
+}

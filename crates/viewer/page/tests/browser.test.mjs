@@ -1,0 +1,248 @@
+// The page in a real browser: open, play, drag, slide, scrub, overlay, report.
+//
+//   GELENK=target/debug/gelenk CHROMIUM=/usr/bin/chromium node --test tests/
+
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const gelenk = resolve(process.env.GELENK ?? join(here, '../../../../target/debug/gelenk'));
+const folder = mkdtempSync(join(tmpdir(), 'gelenk-browser-'));
+const shots = process.env.SHOTS;
+let browser;
+
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts `gelenk view` and gives its address. */
+async function serve(...args) {
+  const child = spawn(gelenk, ['view', ...args, '--no-open', '--json'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  for await (const data of child.stdout) {
+    text += data;
+    try {
+      return { child, address: JSON.parse(text).address };
+    } catch {
+      // More is to come.
+    }
+  }
+  throw new Error(`gelenk view has ended: ${text}`);
+}
+
+/** A page at an address; what goes wrong in it fails the test. */
+async function open(address, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 640 }, ...options });
+  const page = await context.newPage();
+  const faults = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(new URL(address).origin) && !/^(data|blob|file|ws):/.test(url)) faults.push(`asks for ${url}`);
+  });
+  // While the page is being written: take it from a folder instead of the program.
+  if (process.env.PAGE && address.startsWith('http')) {
+    for (const file of ['page.js', 'page.css']) await page.route(`**/${file}`, (route) => route.fulfill({ path: join(process.env.PAGE, file) }));
+  }
+  await page.goto(address);
+  await page.waitForFunction(() => (window.gelenk?.main?.frames.length ?? 0) > 0 && window.gelenk.stage.main !== null);
+  return { page, context, faults };
+}
+
+const time = (page) => page.evaluate(() => window.gelenk.t);
+const placeOf = (page, body) => page.evaluate((i) => window.gelenk.stage.main.bodies[i].position.toArray(), body);
+const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+async function shoot(page, name) {
+  if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+test('live: plays, is dragged, slid and overlaid', { timeout: 120000 }, async () => {
+  const { child, address } = await serve('double-pendulum');
+  try {
+    const { page, context, faults } = await open(address);
+    assert.equal(await page.locator('h1').textContent(), 'double-pendulum');
+    assert.equal(await time(page), 0);
+
+    // Play, then pause.
+    await page.getByRole('button', { name: 'Play (space)' }).click();
+    await page.waitForFunction(() => window.gelenk.t > 0.3);
+    await shoot(page, 'live');
+    await page.keyboard.press('Space');
+    await page.waitForFunction(() => !window.gelenk.playing);
+    const swung = await placeOf(page, 2);
+
+    // Reset takes it back.
+    await page.getByRole('button', { name: 'To the start (R)' }).click();
+    await page.waitForFunction(() => window.gelenk.t === 0);
+    const rest = await placeOf(page, 2);
+    assert.ok(distance(swung, rest) > 0.05, 'it has moved and is back');
+
+    // Take the lower bar, let it run, and pull it to the left: it follows the pointer.
+    const from = await page.evaluate(() => window.gelenk.stage.screenPlace(2));
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.keyboard.press('Space');
+    await page.waitForFunction(() => window.gelenk.t > 0.05);
+    const to = { x: from.x - 110, y: from.y + 20 };
+    await page.mouse.move(to.x, to.y, { steps: 6 });
+    const away = ({ x, y }) => {
+      const p = window.gelenk.stage.screenPlace(2);
+      const at = window.gelenk.main.frames.at(-1);
+      const speed = Math.hypot(at.x[13 * 2 + 7], at.x[13 * 2 + 8], at.x[13 * 2 + 9]);
+      return Math.hypot(p.x - x, p.y - y) < 70 && speed < 0.5 && at.t > 1;
+    };
+    await page.waitForFunction(away, to, { timeout: 30000 });
+    await shoot(page, 'drag');
+    const work = await page.evaluate(() => window.gelenk.main.frames.at(-1).ledger[3]);
+    assert.ok(Math.abs(work) > 1e-3, `the hand has done work: ${work} J`);
+    await page.mouse.up();
+
+    // A slider changes the mechanism while it runs.
+    await page.getByRole('tab', { name: 'Model' }).click();
+    const before = await page.evaluate(() => window.gelenk.main.scene.bodies[2].shapes[0].length);
+    const slider = page.locator('[data-parameter="l2"]');
+    await slider.evaluate((input) => {
+      input.value = String(0.6 * Number(input.value));
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await page.waitForFunction((old) => window.gelenk.main.scene.bodies[2].shapes[0].length < 0.7 * old, before);
+    const t = await time(page);
+    await page.waitForFunction((old) => window.gelenk.t > old + 0.1, t);
+    await shoot(page, 'sliders');
+
+    // Another engine goes on from here.
+    await page.getByRole('button', { name: 'dae', exact: true }).click();
+    await page.waitForFunction(() => window.gelenk.status.engine === 'dae');
+    await page.waitForFunction((old) => window.gelenk.t > old, await time(page));
+
+    // Overlay two engines.
+    await page.locator('[data-ghost="lagrange"]').click();
+    await page.waitForFunction(() => window.gelenk.stage.ghosts.length === 1 && !window.gelenk.ghosts[0].growing, null, { timeout: 30000 });
+    await page.keyboard.press('r');
+    await page.waitForFunction(() => window.gelenk.t < 1);
+    await page.waitForFunction(() => window.gelenk.t > 0.4);
+    await page.keyboard.press('Space');
+    await page.getByRole('tab', { name: 'Plots' }).click();
+    await page.waitForTimeout(300);
+    const apart = await page.evaluate(() => {
+      const { main, ghosts } = window.gelenk.stage;
+      return main.bodies[2].position.distanceTo(ghosts[0].bodies[2].position);
+    });
+    // The same model by two engines, shown between frames: apart by less than a millimetre or so.
+    assert.ok(apart < 5e-3, `engines agree: ${apart} m`);
+    await shoot(page, 'overlay');
+
+    // Scrub back: the run waits, the time is that of the line.
+    const end = await page.evaluate(() => window.gelenk.main.end);
+    await page.locator('.scrub').evaluate((input) => {
+      input.value = String(0.5 * Number(input.max));
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await page.waitForFunction((end) => Math.abs(window.gelenk.t - 0.5 * end) < 0.05 * end + 1e-9, end);
+    assert.deepEqual(faults, []);
+    await context.close();
+  } finally {
+    child.kill('SIGINT');
+  }
+  const code = await new Promise((ended) => (child.exitCode !== null ? ended(child.exitCode) : child.once('exit', ended)));
+  assert.equal(code, 0, 'Ctrl-C ends it well');
+});
+
+test('replay: no state is lost, plots and scene go together, also on a phone', { timeout: 120000 }, async () => {
+  for (const engine of ['impulse', 'dae']) {
+    const run = spawnSync(gelenk, ['run', 'four-bar', '--engine', engine, '--duration', '2', '--output', `${engine}.mcap`, '--quiet'], { cwd: folder });
+    assert.equal(run.status, 0, String(run.stderr));
+  }
+  const { child, address } = await serve('impulse.mcap', 'dae.mcap');
+  try {
+    const { page, context, faults } = await open(address);
+    await page.waitForFunction(() => {
+      const { main, ghosts } = window.gelenk;
+      return main.frames.length === main.total && ghosts[0]?.frames.length === ghosts[0]?.total;
+    });
+    const counts = await page.evaluate(() => {
+      const { main } = window.gelenk;
+      return [main.frames.length, main.frames.every((frame, i) => frame.index === i), main.end];
+    });
+    assert.ok(counts[0] > 100 && counts[1] && Math.abs(counts[2] - 2) < 1e-9, String(counts));
+    await page.getByRole('button', { name: 'Play (space)' }).click();
+    await page.waitForFunction(() => window.gelenk.t > 0.5);
+    await page.keyboard.press('Space');
+
+    // Pressing in the middle of a plot shows the middle of the run.
+    const over = page.locator('[data-plot="energy"] .u-over');
+    const box = await over.boundingBox();
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+    assert.ok(Math.abs((await time(page)) - 1) < 0.1, String(await time(page)));
+
+    // Choosing a body offers its plots.
+    const at = await page.evaluate(() => window.gelenk.stage.screenPlace(2));
+    await page.mouse.click(at.x, at.y);
+    await page.locator('.choice').getByRole('button', { name: 'velocity', exact: true }).click();
+    assert.equal(await page.locator('[data-plot^="body.coupler.velocity"]').count(), 1);
+    await page.keyboard.press('f');
+    await page.keyboard.press('t');
+    await page.waitForTimeout(300);
+    await shoot(page, 'replay');
+    assert.deepEqual(faults, []);
+    await context.close();
+
+    const phone = await open(address, { viewport: { width: 390, height: 780 }, hasTouch: true, colorScheme: 'dark' });
+    const size = await phone.page.evaluate(() => [document.documentElement.scrollWidth, window.gelenk.stage.canvas.clientHeight]);
+    assert.ok(size[0] <= 390 && size[1] > 250, String(size));
+    await phone.page.getByRole('button', { name: 'Play (space)' }).tap();
+    await phone.page.waitForFunction(() => window.gelenk.t > 0.2);
+    await shoot(phone.page, 'phone');
+    assert.deepEqual(phone.faults, []);
+    await phone.context.close();
+  } finally {
+    child.kill('SIGINT');
+  }
+});
+
+test('a report opens from its file, without a network', { timeout: 120000 }, async () => {
+  const path = join(folder, 'report.html');
+  const run = spawnSync(gelenk, ['run', 'newtons-cradle', '--duration', '1', '--no-record', '--report', path, '--quiet'], { cwd: folder });
+  assert.equal(run.status, 0, String(run.stderr));
+  const address = pathToFileURL(path).href;
+  const { page, context, faults } = await open(address, { offline: true });
+  assert.equal(await page.evaluate(() => window.gelenk.mode), 'report');
+  await page.getByRole('button', { name: 'Play (space)' }).click();
+  await page.waitForFunction(() => window.gelenk.t > 0.2);
+  await page.keyboard.press('Space');
+  await page.keyboard.press('c');
+  // Events are there to jump to.
+  await page.getByRole('tab', { name: /Events/ }).click();
+  const first = page.locator('.events button').first();
+  await first.click();
+  const when = await page.evaluate(() => window.gelenk.main.events[0].time);
+  assert.ok(Math.abs((await time(page)) - when) < 1e-9);
+  assert.ok((await page.locator('article table').count()) >= 2);
+  await shoot(page, 'report');
+  assert.deepEqual(faults, []);
+  await context.close();
+
+  const equations = join(folder, 'equations.html');
+  const derive = spawnSync(gelenk, ['derive', 'double-pendulum', '--report', equations], { cwd: folder });
+  assert.equal(derive.status, 0, String(derive.stderr));
+  const second = await open(pathToFileURL(equations).href, { offline: true });
+  assert.ok((await second.page.locator('math').count()) > 15);
+  const fraction = await second.page.locator('math mfrac').first().boundingBox();
+  assert.ok(fraction.height > 15, 'formulas are set');
+  if (shots) await second.page.screenshot({ path: join(shots, 'equations.png'), fullPage: true });
+  assert.deepEqual(second.faults, []);
+  await second.context.close();
+});
