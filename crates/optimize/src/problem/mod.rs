@@ -120,7 +120,11 @@ impl Problem {
     }
 
     /// The same with half the horizon.
-    pub(crate) fn shorter(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
+    pub(crate) fn shorter(
+        &self,
+        step: usize,
+        intervals: Option<usize>,
+    ) -> Result<Instance, Diagnostics> {
         build::build(self, step, intervals, true)
     }
 
