@@ -330,6 +330,37 @@ shape = { capsule = { radius = 0.05, length = 1 } }
     }
 }
 
+/// The same rod falls from 2 cm above the floor, hits it at √(2 z/g) and slips on: order 2 in h on both sides of the impact.
+#[test]
+fn motion_between_impacts_has_second_order() {
+    let rod = r#"
+[[body]]
+name = "rod"
+mass = 3
+position = [0, 0, "0.07 + 0.5*cos(0.5)"]
+rotation = { axis = [0, 1, 0], angle = 0.5 }
+material = "m"
+shape = { capsule = { radius = 0.05, length = 1 } }
+"#;
+    let model = on_floor(down(), "friction = 0.1", rod);
+    let end = |n: f64| {
+        let (simulation, events) = run(&model, &settings(0.24 / n, 1e-12), 0.24);
+        let [hit] = &events[..] else { panic!("{events:?}") };
+        assert!((hit.time - (2.0 * 0.02 / G).sqrt()).abs() < 1e-9, "{hit:?}");
+        let state = simulation.state();
+        (state.s[2], state.omega[2].y)
+    };
+    let (s, w) = end(2048.0);
+    let error = |n: f64| {
+        let (own, turn) = end(n);
+        (own - s).norm() + (turn - w).abs()
+    };
+    // How the impact cuts its step changes with h: the slope over a factor of eight.
+    let errors = [8.0, 16.0, 32.0, 64.0].map(error);
+    let slope = (errors[0] / errors[3]).log2() / 3.0;
+    assert!((slope - 2.0).abs() < 0.2, "{slope} {errors:?}");
+}
+
 /// A wheel on a slope, tan θ < 3 μ: it rolls with g sin θ / (1 + J/(m r²)) = 2/3 g sin θ.
 #[test]
 fn a_wheel_rolls_down_a_slope() {

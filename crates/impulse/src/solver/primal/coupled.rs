@@ -143,11 +143,14 @@ impl Newton {
             for &i in blocks {
                 let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
                 self.centre[row..row + n].copy_from_slice(&self.p[row..row + n]);
-                if self.side[i] == Side::Given
-                    && matches!(rows.blocks[i].bound, Bound::Contact | Bound::Disk)
-                    && !rows.inactive[i]
-                {
-                    self.centre[row..row + n].fill(0.0);
+                if self.side[i] == Side::Given && !rows.inactive[i] {
+                    // At its bound; friction has none here, and no rate moves what has no K.
+                    let k = self.stiffness[i];
+                    let free = rows.blocks[i].bound == Bound::Disk || k <= 0.0;
+                    for a in row..row + n {
+                        let at = (self.p[a] - self.e[a] / k).clamp(rows.lower[a], rows.upper[a]);
+                        self.centre[a] = if free { 0.0 } else { at };
+                    }
                 }
             }
             // What contradicts itself below the tolerance is left so.

@@ -149,13 +149,13 @@ fn subtract_applied(a: &Block, x: &Six, y: &mut Six) {
 mod tests {
     use super::*;
 
-    /// A block times its inverse, with a zero where the first pivot would be.
+    /// A block (its determinant is −14641/2) times its inverse, with a zero where the first pivot would be.
     #[test]
     fn inverts_a_block() {
         let mut a = [0.0; 36];
         for i in 0..6 {
             for j in 0..6 {
-                a[6 * i + j] = ((7 * i + 3 * j + i * j) % 11) as f64 - 4.5;
+                a[6 * i + j] = ((7 * i + 3 * j + 5 * i * j * j) % 11) as f64 - 4.5;
             }
         }
         a[0] = 0.0;
