@@ -84,7 +84,9 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         Ok(finished) => finished,
         Err(Failed::File(faults)) => return Err(bad_model(&faults)),
         Err(error) => {
-            return Err(Failure::new(Exit::Failed, error.to_string()).help("another guess may help"));
+            return Err(
+                Failure::new(Exit::Failed, error.to_string()).help("another guess may help")
+            );
         }
     };
     let best = &finished.found[finished.best];
