@@ -84,15 +84,6 @@ impl Imported {
     }
 }
 
-/// The formats that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Unified Robot Description Format.
-    Urdf,
-    /// MuJoCo's format.
-    Mjcf,
-}
-
 /// Whether a path looks like a robot file: by its extension, `urdf`, `xml` or `mjcf`.
 pub fn is_robot_file(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
@@ -122,6 +113,7 @@ fn stem(path: &Path) -> String {
 }
 
 fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported, Diagnostics> {
+    let root_span = root.span;
     let robot = match root.name.as_str() {
         "robot" => urdf::read(&mut context, &root, stem),
         "mujoco" => mjcf::read(&mut context, root, stem),
@@ -133,9 +125,13 @@ fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported,
         }
     };
     let (Some(robot), true) = (robot, context.errors.is_empty()) else {
+        if context.errors.is_empty() {
+            let help = "check the file against the format";
+            context.error("not-read", "file", root_span, "the file cannot be read", help);
+        }
         return Err(context.failed());
     };
-    let Some(flat) = flat::flatten(&mut context, robot) else { return Err(context.failed()) };
+    let flat = flat::flatten(&mut context, robot);
     let text = write::text(&mut context, &flat);
     if !context.errors.is_empty() {
         return Err(context.failed());

@@ -1,6 +1,6 @@
 //! URDF: links and joints of a robot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gelenk_model::Span;
 use gelenk_model::math::{Mat3, Quat, Vec3};
@@ -102,10 +102,10 @@ impl Reader<'_> {
         }
         let mut children: BTreeMap<&str, Vec<Edge<'_>>> = BTreeMap::new();
         let mut has_parent: BTreeMap<&str, Span> = BTreeMap::new();
-        let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
         for element in root.all("joint") {
             let name = self.name_of(element)?;
-            if seen.insert(name, ()).is_some() {
+            if !seen.insert(name) {
                 let message = format!("there are two joints `{name}`");
                 self.context.error(
                     "name-twice",
@@ -328,18 +328,19 @@ impl Reader<'_> {
         };
         let looks = if touches { "shape that touches" } else { "shape for looks" };
         let positive = |list: &[f64]| list.iter().all(|x| *x > 1e-9);
+        // Sizes that are missing or not numbers count as not positive.
+        let size_of = |context: &mut Context, key: &str| context.number_or(geometry, key, 0.0);
         let text = match geometry.name.as_str() {
             "box" => {
-                let size = self.context.vector(geometry, "size")?;
+                let size = self.context.vector(geometry, "size").unwrap_or_else(Vec3::zeros);
                 positive(size.as_slice()).then(|| format!("box = {{ size = {} }}", vector(&size)))
             }
             "sphere" => {
-                let r = self.context.number(geometry, "radius")?;
+                let r = size_of(self.context, "radius");
                 positive(&[r]).then(|| format!("sphere = {{ radius = {} }}", number(r)))
             }
             kind @ ("cylinder" | "capsule") => {
-                let r = self.context.number(geometry, "radius")?;
-                let l = self.context.number(geometry, "length")?;
+                let (r, l) = (size_of(self.context, "radius"), size_of(self.context, "length"));
                 let (radius, length) = (number(r), number(l));
                 positive(&[r, l])
                     .then(|| format!("{kind} = {{ radius = {radius}, length = {length} }}"))
@@ -373,7 +374,7 @@ impl Reader<'_> {
             }
         };
         let Some(geometry) = text else {
-            let text = format!("{looks}: sizes that are not positive");
+            let text = format!("{looks}: sizes that are missing or not positive");
             self.context.dropped(text, called, geometry.span);
             return None;
         };
@@ -393,7 +394,9 @@ impl Reader<'_> {
         let wanted = element.text("name").unwrap_or("");
         let needs_axis = matches!(kind, "revolute" | "continuous" | "prismatic" | "planar");
         let axis = match element.child("axis") {
-            Some(axis) if needs_axis => self.context.direction(axis, "xyz")?,
+            Some(axis) if needs_axis && axis.get("xyz").is_some() => {
+                self.context.direction(axis, "xyz")?
+            }
             _ => Vec3::x(),
         };
         let freedoms: &[(&str, Freedom, Vec3)] = match kind {
@@ -428,10 +431,11 @@ impl Reader<'_> {
             let mut joint = Joint::new(&name, *freedom, element.span);
             joint.axis = *axis;
             self.properties(element, kind, &mut joint);
-            if suffix.is_empty() && matches!(freedom, Freedom::Hinge | Freedom::Slide) {
-                if let Some(mimic) = element.child("mimic") {
-                    mimics.push((mimic, joint.name.clone()));
-                }
+            if suffix.is_empty()
+                && matches!(freedom, Freedom::Hinge | Freedom::Slide)
+                && let Some(mimic) = element.child("mimic")
+            {
+                mimics.push((mimic, joint.name.clone()));
             }
             link.joints.push(joint);
         }
@@ -582,8 +586,8 @@ impl Reader<'_> {
                 continue;
             };
             let axis = match element.child("axis") {
-                Some(axis) => self.context.direction(axis, "xyz"),
-                None => Some(Vec3::x()),
+                Some(axis) if axis.get("xyz").is_some() => self.context.direction(axis, "xyz"),
+                _ => Some(Vec3::x()),
             };
             let Some(axis) = axis else { continue };
             let axes = matches!(kind, "hinge" | "slider")

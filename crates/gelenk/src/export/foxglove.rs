@@ -35,6 +35,7 @@ pub fn write_foxglove(
 ) -> Result<u64, ExportError> {
     let options = WriteOptions::new()
         .compression(None)
+        .disable_seeking(true)
         .profile("")
         .library(format!("gelenk {}", crate::VERSION));
     let mut file = options.create(NoSeek::new(writer)).map_err(|error| failed(&error))?;

@@ -211,10 +211,12 @@ pub(crate) fn rgb(color: [f64; 3]) -> Color {
     Color(r, g, b)
 }
 
-/// The shapes of a body; a small ball for one that has none.
+/// The shapes of a body; a small ball for a point, and for bodies where none has a shape.
 pub(crate) fn shapes(model: &Model, body: usize, speck: f64) -> Vec<Shape> {
     let body = &model.bodies[body];
-    if !body.shapes.is_empty() || body.fixed {
+    // Light bodies between joints, rotors and the like are not worth a ball where others have shapes.
+    let others = model.bodies.iter().any(|body| !body.fixed && !body.shapes.is_empty());
+    if !body.shapes.is_empty() || body.fixed || body.kind == BodyKind::Rigid && others {
         return body.shapes.clone();
     }
     let mut ball = Shape::new(Geometry::Sphere { radius: speck });
@@ -280,10 +282,10 @@ fn build(model: &Model, states: &[(f64, State)]) -> (Value, Vec<u8>) {
     for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
         document[name] = Value::Array(list);
     }
-    if roots.is_empty() {
-        if let Some(root) = document["nodes"][0].as_object_mut() {
-            root.remove("children");
-        }
+    if roots.is_empty()
+        && let Some(root) = document["nodes"][0].as_object_mut()
+    {
+        root.remove("children");
     }
     (document, out.binary)
 }
