@@ -42,6 +42,22 @@ fn main() {
         count("step-halved"),
         simulation.worst_penetration().unwrap_or(0.0),
     );
+    // How far contacts slip on what stands still, in a run of its own.
+    let mut again = Simulation::new(&model, &settings).expect("the model starts");
+    let mut slipped = 0.0;
+    for _ in 0..steps {
+        again.step().expect("the step is made");
+        let state = again.state();
+        for contact in again.contacts() {
+            let [a, b] = contact.bodies.map(|body| {
+                let i = body.index();
+                state.s_dot[i] + state.omega[i].cross(&(contact.point - state.s[i]))
+            });
+            let v = a - b;
+            slipped += settings.step * (v - contact.normal * v.dot(&contact.normal)).norm();
+        }
+    }
+    println!("  contacts have slipped by {slipped:.2e} m, all together");
     for (i, s) in simulation.state().s.iter().enumerate().skip(1).take(2) {
         println!("  body {i} at {s:?}");
     }
