@@ -132,6 +132,7 @@ impl Sub for Dual {
     }
 }
 
+#[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of products")]
 impl Mul for Dual {
     type Output = Dual;
     #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of its derivative")]
@@ -141,6 +142,7 @@ impl Mul for Dual {
     }
 }
 
+#[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of quotients")]
 impl Div for Dual {
     type Output = Dual;
     #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of its derivative")]
