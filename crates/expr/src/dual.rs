@@ -135,6 +135,7 @@ impl Sub for Dual {
 #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of products")]
 impl Mul for Dual {
     type Output = Dual;
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of its derivative")]
     #[inline]
     fn mul(self, b: Dual) -> Dual {
         Dual { v: self.v * b.v, d: lanes(&self, &b, |x, y| x * b.v + self.v * y) }
@@ -144,6 +145,7 @@ impl Mul for Dual {
 #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of quotients")]
 impl Div for Dual {
     type Output = Dual;
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of its derivative")]
     #[inline]
     fn div(self, b: Dual) -> Dual {
         let v = self.v / b.v;
