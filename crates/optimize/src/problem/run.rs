@@ -192,14 +192,13 @@ pub fn optimize(
             break;
         }
     }
-    let (states, controls, free, sign) = match names {
-        Some(names) => names,
-        None => {
-            let instance = problem
-                .instance(problem.n_steps() - 1, options.intervals)
-                .map_err(|d| Failed::File(Box::new(d)))?;
-            (instance.states, instance.controls, instance.free, instance.sign)
-        }
+    let (states, controls, free, sign) = if let Some(names) = names {
+        names
+    } else {
+        let instance = problem
+            .instance(problem.n_steps() - 1, options.intervals)
+            .map_err(|d| Failed::File(Box::new(d)))?;
+        (instance.states, instance.controls, instance.free, instance.sign)
     };
     let rank = |f: &Found| {
         let class = match f.status {
@@ -236,7 +235,10 @@ fn kind_of(start: usize, seed: u64, warm: bool) -> (Start, String) {
         1 => (Start::Zero, "zero controls".into()),
         _ => {
             let more = if continued(start) { ", continued from half the horizon" } else { "" };
-            (Start::Random(seed.wrapping_add(start as u64)), format!("random controls {start}{more}"))
+            (
+                Start::Random(seed.wrapping_add(start as u64)),
+                format!("random controls {start}{more}"),
+            )
         }
     }
 }
@@ -271,8 +273,11 @@ fn one_start(
     for (step, shorter) in jobs {
         let last = step + 1 == steps && !shorter;
         let intervals = options.intervals.filter(|_| step + 1 == steps);
-        let built =
-            if shorter { problem.shorter(step, intervals) } else { problem.instance(step, intervals) };
+        let built = if shorter {
+            problem.shorter(step, intervals)
+        } else {
+            problem.instance(step, intervals)
+        };
         let mut instance = built.map_err(|d| Failed::File(Box::new(d)))?;
         if let Some(tolerance) = options.tolerance
             && last
@@ -305,7 +310,9 @@ fn one_start(
         let end = match solved {
             Ok(end) => end,
             // One start without a motion is told; the others go on.
-            Err(fault) if starts > 1 && !shorter => job.faulty(&fault, &label).map_err(Failed::Start)?,
+            Err(fault) if starts > 1 && !shorter => {
+                job.faulty(&fault, &label).map_err(Failed::Start)?
+            }
             Err(_) if shorter => continue,
             Err(fault) => return Err(Failed::Start(fault)),
         };
