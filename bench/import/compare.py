@@ -31,13 +31,13 @@ BULLET = "pybullet_data/"
 FILES = (
     [GYM + f"{n}.xml" for n in ["ant", "half_cheetah", "hopper", "humanoid", "inverted_pendulum", "inverted_double_pendulum",
                                 "pusher", "reacher", "swimmer", "walker2d"]]
-    + [SUITE + f"{n}.xml" for n in ["acrobot", "ball_in_cup", "cartpole", "cheetah", "dog", "finger", "fish", "hopper", "humanoid",
+    + [SUITE + f"{n}.xml" for n in ["acrobot", "ball_in_cup", "cartpole", "cheetah", "finger", "fish", "hopper", "humanoid",
                                     "humanoid_CMU", "manipulator", "pendulum", "point_mass", "quadruped", "reacher", "stacker",
                                     "swimmer", "walker"]]
     + ["dm_control/third_party/kinova/jaco_arm.xml"]
     + [BULLET + f for f in ["a1/a1.urdf", "laikago/laikago.urdf", "aliengo/aliengo.urdf", "kuka_iiwa/model.urdf", "franka_panda/panda.urdf",
                             "xarm/xarm6_robot.urdf", "xarm/xarm6_with_gripper.urdf", "racecar/racecar.urdf", "quadruped/minitaur.urdf", "quadruped/vision60.urdf",
-                            "quadruped/spirit40.urdf", "bicycle/bike.urdf", "TwoJointRobot_wo_fixedJoints.urdf", "pr2_gripper.urdf", "differential/diff_ring.urdf",
+                            "quadruped/spirit40.urdf", "bicycle/bike.urdf", "TwoJointRobot_wo_fixedJoints.urdf", "pr2_gripper.urdf",
                             "cartpole.urdf", "pendulum5.urdf", "r2d2.urdf", "mini_cheetah/mini_cheetah.urdf"]]
 )
 
@@ -177,9 +177,6 @@ def compare(program, path, folder):
     if model is None or balanced or facts["velocities"] == 0:
         return row
     # MuJoCo
-    step = min(1e-4, model.opt.timestep / 4)
-    steps = round(DURATION / step)
-    model.opt.timestep = DURATION / steps
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     D = mujoco.mjtDisableBit
     model.opt.disableflags |= D.mjDSBL_CONTACT | D.mjDSBL_LIMIT | D.mjDSBL_FRICTIONLOSS | D.mjDSBL_ACTUATION | D.mjDSBL_WARMSTART
@@ -187,18 +184,26 @@ def compare(program, path, folder):
     model.opt.gravity[:] = GRAVITY
     model.opt.density = model.opt.viscosity = 0
     model.opt.tolerance, model.opt.iterations = 1e-14, 200
-    if model.neq:
-        model.eq_solimp[:] = [0.9999, 0.9999, 1e-3, 0.5, 2]
-        model.eq_solref[:] = [2.5 * model.opt.timestep, 1]
-    data = mujoco.MjData(model)
-    data.qpos[:] = start
-    if speeds is not None:
-        data.qvel[:] = speeds
-    mujoco.mj_forward(model, data)
-    begin = data.xpos.copy()
-    for _ in range(steps):
-        mujoco.mj_step(model, data)
-    mujoco.mj_forward(model, data)
+    # Strong dampers on light bodies need small steps: where the state explodes, MuJoCo resets it and counts a warning.
+    for step in (min(1e-4, model.opt.timestep / 4), 2e-5, 4e-6):
+        steps = round(DURATION / step)
+        model.opt.timestep = DURATION / steps
+        if model.neq:
+            model.eq_solimp[:] = [0.9999, 0.9999, 1e-3, 0.5, 2]
+            model.eq_solref[:] = [2.5 * model.opt.timestep, 1]
+        data = mujoco.MjData(model)
+        data.qpos[:] = start
+        if speeds is not None:
+            data.qvel[:] = speeds
+        mujoco.mj_forward(model, data)
+        begin = data.xpos.copy()
+        for _ in range(steps):
+            mujoco.mj_step(model, data)
+        mujoco.mj_forward(model, data)
+        if not any(warning.number for warning in data.warning):
+            break
+    else:
+        row["peer_error"] = "MuJoCo's state explodes with steps of 4 µs"
     # Gelenk
     run = gelenk(program, "run", model_file, "--engine", "dae", "--rtol", "1e-9", "--duration", DURATION, "--at", f"0,{DURATION}", "--no-record")
     first, last = run["samples"][0]["bodies"], run["samples"][-1]["bodies"]

@@ -6,8 +6,8 @@ use gelenk_model::assemble::{AssembleOptions, Outcome, assemble, initial_inconsi
 use gelenk_model::{Diagnostics, LoadOptions, Loaded, load_text};
 
 pub use gelenk_import::{
-    Base, Facts, Fate, Format, ImportOptions, ImportReport, Imported, Note, import_path,
-    import_text, is_robot_file,
+    Base, Facts, Fate, ImportOptions, ImportReport, Imported, Note, import_path, import_text,
+    is_robot_file,
 };
 
 /// Reads a robot file and loads the model it becomes.

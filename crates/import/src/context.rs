@@ -93,7 +93,7 @@ impl Context {
         match xml::parse(&self.sources, id, &self.options.limits) {
             Ok(root) => Some(root),
             Err(fault) => {
-                self.errors.push(fault);
+                self.errors.push(*fault);
                 None
             }
         }
@@ -147,6 +147,7 @@ impl Context {
         self.note(Fate::Dropped, text, element, span);
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "ranges are written where it is called")]
     /// Numbers of an attribute; a fault if one of them is no finite number or their count is not in the range.
     pub(crate) fn numbers(
         &mut self,

@@ -168,7 +168,7 @@ fn carriers(links: &[Link]) -> Vec<(usize, Pose)> {
 }
 
 /// Turns a robot into bodies, joints and the rest.
-pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Option<Flat> {
+pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Flat {
     let carriers = carriers(&robot.links);
     let n = robot.links.len();
     let mut masses = vec![Mass::NONE; n];
@@ -214,7 +214,8 @@ pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Option<Flat> {
     for i in 0..n {
         let carrier = flat.carriers[i].0;
         if carrier != i && carrier != 0 {
-            flat.body_of[i] = flat.body_of[carrier].clone();
+            let carrying = flat.body_of[carrier].clone();
+            flat.body_of[i] = carrying;
         }
     }
     rotors(context, &mut flat, &mut names);
@@ -222,7 +223,7 @@ pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Option<Flat> {
     touching(context, &mut flat);
     loads(&mut flat);
     facts(context, &mut flat, &moving, whole);
-    Some(flat)
+    flat
 }
 
 /// Links that move without any mass borrow a share from what they carry, so that the whole stays as it is.
@@ -383,7 +384,6 @@ fn links_body(
         }));
     }
     let comment = (!welded.is_empty()).then(|| format!("with {}", welded.join(", ")));
-    #[expect(clippy::cast_precision_loss, reason = "a few joints")]
     let rest = 1.0 - part * between as f64;
     flat.bodies.push(Body {
         name: link.name.clone(),
@@ -504,7 +504,7 @@ fn masks(context: &mut Context, flat: &mut Flat) {
     if kinds.len() == 1 && kinds.keys().all(|k| k.iter().all(|(t, a)| t & a != 0)) {
         return;
     }
-    let kinds: Vec<(Vec<(u64, u64)>, Vec<usize>)> = kinds.into_iter().collect();
+    let kinds: Vec<_> = kinds.into_iter().collect();
     let meets = |(t, a): &(u64, u64), (u, b): &(u64, u64)| t & b != 0 || u & a != 0;
     let mut used = vec![false; kinds.len()];
     let mut mixed = false;
@@ -512,7 +512,7 @@ fn masks(context: &mut Context, flat: &mut Flat) {
     for (x, (one, members)) in kinds.iter().enumerate() {
         for (y, (other, _)) in kinds.iter().enumerate().skip(x) {
             let met = one.iter().flat_map(|m| other.iter().map(move |o| meets(m, o)));
-            let (yes, no) = met.fold((false, false), |(y, n), met| (y | met, n | !met));
+            let (yes, no) = met.fold((false, false), |(y, n), met| (y || met, n || !met));
             mixed |= yes && no;
             if !yes && (x != y || members.len() > 1) {
                 pairs.push([x, y]);
@@ -640,9 +640,10 @@ pub(crate) fn felt_inertia(robot: &Robot, link: usize, which: usize) -> f64 {
             continue;
         }
         let mass = other.mass.placed(&motions[i].1.pose);
-        sum += match joint.freedom {
-            Freedom::Slide => mass.mass,
-            _ => {
+        sum += if joint.freedom == Freedom::Slide {
+            mass.mass
+        } else {
+            {
                 let tensor: Mat3 =
                     mass.inertia + crate::mass::steiner(mass.mass, &(mass.center - anchor));
                 axis.dot(&(tensor * axis))

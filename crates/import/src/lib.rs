@@ -84,15 +84,6 @@ impl Imported {
     }
 }
 
-/// The formats that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Unified Robot Description Format.
-    Urdf,
-    /// MuJoCo's format.
-    Mjcf,
-}
-
 /// Whether a path looks like a robot file: by its extension, `urdf`, `xml` or `mjcf`.
 pub fn is_robot_file(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
@@ -140,7 +131,7 @@ fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported,
         }
         return Err(context.failed());
     };
-    let Some(flat) = flat::flatten(&mut context, robot) else { return Err(context.failed()) };
+    let flat = flat::flatten(&mut context, robot);
     let text = write::text(&mut context, &flat);
     if !context.errors.is_empty() {
         return Err(context.failed());

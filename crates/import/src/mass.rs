@@ -7,6 +7,7 @@ use nalgebra as na;
 pub(crate) type Pose = na::Isometry3<f64>;
 
 /// Mass properties in some frame.
+#[expect(clippy::struct_field_names, reason = "the mass of mass properties")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mass {
     /// kg

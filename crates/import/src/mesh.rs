@@ -71,7 +71,7 @@ impl Context {
         let file = crate::number::quoted(name);
         if (scale - Vec3::repeat(1.0)).amax() == 0.0 {
             format!("mesh = {{ file = {file} }}")
-        } else if scale.x == scale.y && scale.y == scale.z {
+        } else if scale.max() <= scale.min() {
             format!("mesh = {{ file = {file}, scale = {} }}", crate::number::number(scale.x))
         } else {
             format!("mesh = {{ file = {file}, scale = {} }}", crate::number::vector(scale))
@@ -84,7 +84,7 @@ impl Context {
         path: &str,
         from: &Path,
         span: Span,
-    ) -> Option<(crate::xml::Element, PathBuf)> {
+    ) -> Option<crate::xml::Element> {
         if self.files >= self.options.limits.files {
             let message =
                 format!("more than the limit of {} files are included", self.options.limits.files);
@@ -109,8 +109,7 @@ impl Context {
             self.errors.push(Diagnostic::error("not-text", message).at(&self.sources, span));
             return None;
         };
-        let parent = opened.path.parent().unwrap_or(Path::new("")).to_owned();
-        Some((self.parse(&opened.name, &text)?, parent))
+        self.parse(&opened.name, &text)
     }
 }
 

@@ -1,6 +1,6 @@
 //! URDF: links and joints of a robot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gelenk_model::Span;
 use gelenk_model::math::{Mat3, Quat, Vec3};
@@ -102,10 +102,10 @@ impl Reader<'_> {
         }
         let mut children: BTreeMap<&str, Vec<Edge<'_>>> = BTreeMap::new();
         let mut has_parent: BTreeMap<&str, Span> = BTreeMap::new();
-        let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
         for element in root.all("joint") {
             let name = self.name_of(element)?;
-            if seen.insert(name, ()).is_some() {
+            if !seen.insert(name) {
                 let message = format!("there are two joints `{name}`");
                 self.context.error(
                     "name-twice",
@@ -431,10 +431,11 @@ impl Reader<'_> {
             let mut joint = Joint::new(&name, *freedom, element.span);
             joint.axis = *axis;
             self.properties(element, kind, &mut joint);
-            if suffix.is_empty() && matches!(freedom, Freedom::Hinge | Freedom::Slide) {
-                if let Some(mimic) = element.child("mimic") {
-                    mimics.push((mimic, joint.name.clone()));
-                }
+            if suffix.is_empty()
+                && matches!(freedom, Freedom::Hinge | Freedom::Slide)
+                && let Some(mimic) = element.child("mimic")
+            {
+                mimics.push((mimic, joint.name.clone()));
             }
             link.joints.push(joint);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use gelenk_model::math::{Mat3, Vec3};
+use gelenk_model::math::Vec3;
 use nalgebra as na;
 
 use crate::context::Context;
@@ -192,7 +192,6 @@ fn write_body(out: &mut String, body: &Body, materials: &Materials) {
 
 fn write_mass(out: &mut String, mass: &Mass) {
     let _ = writeln!(out, "mass = {}", exact(mass.mass));
-    let Mat3 { .. } = mass.inertia;
     let t = &mass.inertia;
     let off = [t[(0, 1)], t[(0, 2)], t[(1, 2)]];
     let diagonal = [t[(0, 0)], t[(1, 1)], t[(2, 2)]].map(exact);

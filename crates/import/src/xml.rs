@@ -60,7 +60,7 @@ pub(crate) fn parse(
     sources: &SourceMap,
     file: FileId,
     limits: &Limits,
-) -> Result<Element, Diagnostic> {
+) -> Result<Element, Box<Diagnostic>> {
     let text = sources.get(file).map_or("", |file| file.text.as_str());
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
@@ -74,7 +74,12 @@ pub(crate) fn parse(
             roxmltree::Error::NodesLimitReached => "the file has more elements than any robot",
             _ => "the file is not well-formed XML",
         };
-        Diagnostic::error("bad-xml", error.to_string()).element("file").help(help).at(sources, span)
+        Box::new(
+            Diagnostic::error("bad-xml", error.to_string())
+                .element("file")
+                .help(help)
+                .at(sources, span),
+        )
     })?;
     // Elements whose end is still to come; the first is a stand-in for the document.
     let mut open: Vec<(roxmltree::NodeId, Element)> = Vec::new();
@@ -97,7 +102,7 @@ pub(crate) fn parse(
             let message = format!("elements lie more than {} deep in one another", limits.nesting);
             let help = "raise it with `--limit nesting=COUNT`, up to 1000";
             let fault = Diagnostic::error("limit-nesting", message).element("file").help(help);
-            return Err(fault.at(sources, span));
+            return Err(Box::new(fault.at(sources, span)));
         }
         let attributes = node
             .attributes()
@@ -113,7 +118,9 @@ pub(crate) fn parse(
     while !open.is_empty() {
         close(&mut open, &mut done);
     }
-    done.ok_or_else(|| Diagnostic::error("bad-xml", "the file has no element").element("file"))
+    done.ok_or_else(|| {
+        Box::new(Diagnostic::error("bad-xml", "the file has no element").element("file"))
+    })
 }
 
 /// The start tag of an element's range.

@@ -69,13 +69,25 @@ async function save(context, png, path) {
   const coarse = (i) => ((pixels[i] >> 2) << 12) | ((pixels[i + 1] >> 2) << 6) | (pixels[i + 2] >> 2);
   const counts = new Map();
   for (let i = 0; i < pixels.length; i += 4) counts.set(coarse(i), (counts.get(coarse(i)) ?? 0) + 1);
-  const colours = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 256).map(([colour]) => colour);
   const part = (colour, shift) => (colour >> shift) & 63;
+  const apart = (a, b) => [12, 6, 0].reduce((sum, shift) => sum + (part(a, shift) - part(b, shift)) ** 2, 0);
+  // The most frequent ones, then those that are farthest from all chosen, so that small bright things keep their colour.
+  const ranked = [...counts].sort((a, b) => b[1] - a[1]).map(([colour]) => colour);
+  const colours = ranked.splice(0, 128);
+  const rest = ranked.filter((colour) => counts.get(colour) > 2);
+  const gaps = rest.map((colour) => Math.min(...colours.map((other) => apart(colour, other))));
+  while (colours.length < 256 && rest.length > 0) {
+    const next = gaps.indexOf(Math.max(...gaps));
+    const [colour] = rest.splice(next, 1);
+    gaps.splice(next, 1);
+    colours.push(colour);
+    rest.forEach((other, i) => (gaps[i] = Math.min(gaps[i], apart(colour, other))));
+  }
   const nearest = new Map(colours.map((colour, i) => [colour, i]));
   const find = (colour) => {
     let [best, least] = [0, Infinity];
     colours.forEach((other, i) => {
-      const d = [12, 6, 0].reduce((sum, shift) => sum + (part(colour, shift) - part(other, shift)) ** 2, 0);
+      const d = apart(colour, other);
       if (d < least) [best, least] = [i, d];
     });
     nearest.set(colour, best);

@@ -282,10 +282,10 @@ fn build(model: &Model, states: &[(f64, State)]) -> (Value, Vec<u8>) {
     for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
         document[name] = Value::Array(list);
     }
-    if roots.is_empty() {
-        if let Some(root) = document["nodes"][0].as_object_mut() {
-            root.remove("children");
-        }
+    if roots.is_empty()
+        && let Some(root) = document["nodes"][0].as_object_mut()
+    {
+        root.remove("children");
     }
     (document, out.binary)
 }

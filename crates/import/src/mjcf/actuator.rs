@@ -1,5 +1,7 @@
 //! Actuators: inputs that drive joints.
 
+use std::fmt::Write;
+
 use gelenk_model::math::Vec3;
 
 use super::Reader;
@@ -45,15 +47,19 @@ impl Law {
     }
 }
 
+fn is_one(factor: f64) -> bool {
+    factor.to_bits() == 1.0_f64.to_bits()
+}
+
 fn product(factor: f64, of: &str) -> String {
-    if factor == 1.0 { of.to_owned() } else { format!("{}*{of}", number(factor)) }
+    if is_one(factor) { of.to_owned() } else { format!("{}*{of}", number(factor)) }
 }
 
 impl Reader<'_> {
     pub(super) fn actuators(&mut self, root: &Element) {
         let key_inputs = std::mem::take(&mut self.key_inputs);
-        let mut n = 0;
-        for child in root.all("actuator").flat_map(|section| &section.children) {
+        let children = root.all("actuator").flat_map(|section| &section.children);
+        for (n, child) in children.enumerate() {
             let child = self.defaults.resolve(child, None);
             if ACTUATORS.contains(&child.name.as_str()) {
                 self.actuator(&child, key_inputs.get(n).copied());
@@ -61,7 +67,6 @@ impl Reader<'_> {
                 let text = format!("<{}> of actuators", child.name);
                 self.context.dropped(text, &child.called(), child.span);
             }
-            n += 1;
         }
         // What all actuators of a joint may give together.
         for ([link, which], most) in std::mem::take(&mut self.strength) {
@@ -117,13 +122,12 @@ impl Reader<'_> {
             self.context.dropped("actuators on ball and free joints", &called, element.span);
             return;
         }
-        let Some((name, law)) = self.law(element, start, at) else { return };
+        let Some(law) = self.law(element, start, at) else { return };
         match (target, at) {
             ("joint", Some(at)) => self.drive(at, &law),
             ("tendon", _) => self.pull_tendon(element, &law),
             _ => self.push_site(element, &law),
         }
-        let _ = name;
     }
 
     /// The law of an actuator, with an input of its own.
@@ -132,7 +136,7 @@ impl Reader<'_> {
         element: &Element,
         start: Option<f64>,
         at: Option<[usize; 2]>,
-    ) -> Option<(String, Law)> {
+    ) -> Option<Law> {
         let called = element.called();
         let mut gear = self.context.numbers(element, "gear", 1..=6).unwrap_or(vec![1.0]);
         let given = gear.len();
@@ -217,9 +221,9 @@ impl Reader<'_> {
                 input = format!("min(max({input}, {}), {})", number(low), number(high));
             }
         }
-        self.robot.inputs.push((name.clone(), value));
+        self.robot.inputs.push((name, value));
         let force = force.filter(|f| f.iter().all(|x| x.is_finite()));
-        Some((name, Law { input, gain, bias, range: force, gear }))
+        Some(Law { input, gain, bias, range: force, gear })
     }
 
     /// On a joint: a drive where the law is a servo's, else a motor.
@@ -228,7 +232,7 @@ impl Reader<'_> {
         let joint = &mut self.robot.links[link].joints[which];
         let slide = joint.freedom == Freedom::Slide;
         let coordinate = joint.coordinate();
-        let symmetric = law.range.is_none_or(|[low, high]| low == -high);
+        let symmetric = law.range.is_none_or(|[low, high]| (low + high).abs() <= 0.0);
         let [b0, b1, b2] = law.bias;
         let most = law.range.map(|[_, high]| {
             let key = if slide { "max_force" } else { "max_torque" };
@@ -245,7 +249,7 @@ impl Reader<'_> {
             let mut drive =
                 format!("{{ {coordinate} = \"{target}\", velocity = 0, stiffness = {stiffness}");
             if b2 < 0.0 {
-                drive.push_str(&format!(", damping = {}", number(-b2 * gear * gear)));
+                let _ = write!(drive, ", damping = {}", number(-b2 * gear * gear));
             }
             joint.drives.push(format!("{drive}{most} }}"));
         } else if symmetric && b1 == 0.0 && b2 < 0.0 && b0 == 0.0 && gear != 0.0 {
@@ -256,7 +260,7 @@ impl Reader<'_> {
             let length = format!("({}*joint.{}.{coordinate})", number(gear), joint.name);
             let rate = format!("({}*joint.{}.velocity)", number(gear), joint.name);
             let force = law.force(&length, &rate);
-            let force = if gear == 1.0 { force } else { format!("{}*({force})", number(gear)) };
+            let force = if is_one(gear) { force } else { format!("{}*({force})", number(gear)) };
             let key = if slide { "force" } else { "torque" };
             joint.motors.push(format!("{{ {key} = \"{force}\" }}"));
         }
@@ -282,7 +286,7 @@ impl Reader<'_> {
     /// A force and a torque in the frame of a site.
     fn push_site(&mut self, element: &Element, law: &Law) {
         let Some(site) = self.site_named(element, "site") else { return };
-        if law.bias != [0.0; 3] {
+        if law.bias.iter().any(|b| b.abs() > 0.0) {
             self.robot.inputs.pop();
             let text = "actuators on sites with feedback";
             self.context.dropped(text, &element.called(), element.span);
@@ -307,13 +311,10 @@ impl Reader<'_> {
                         }
                     })
                     .collect();
-                lines.push_str(&format!("{key} = [{}]\n", parts.join(", ")));
+                let _ = writeln!(lines, "{key} = [{}]", parts.join(", "));
             }
         }
-        lines.push_str(&format!(
-            "anchor = {}\nframe = \"body\"\n",
-            vector(&pose.translation.vector)
-        ));
+        let _ = writeln!(lines, "anchor = {}\nframe = \"body\"", vector(&pose.translation.vector));
         self.robot.forces.push((site.link, lines));
     }
 

@@ -118,7 +118,8 @@ impl Reader<'_> {
         }
         for child in &element.children {
             match child.name.as_str() {
-                "body" => {}
+                // Read elsewhere.
+                "body" | "inertial" | "joint" | "freejoint" => {}
                 "frame" => {
                     let pose = frame * self.pose(child);
                     let class = child.text("childclass").or(class).map(str::to_owned);
@@ -126,7 +127,6 @@ impl Reader<'_> {
                 }
                 "geom" => self.geom(child, link, frame, class),
                 "site" => self.site(child, link, frame, class),
-                "inertial" | "joint" | "freejoint" => {}
                 "camera" | "light" => {
                     self.context.dropped("cameras and lights", &child.called(), child.span);
                 }
@@ -263,7 +263,7 @@ impl Reader<'_> {
         if let Some(range) = self.context.numbers(&element, "actuatorfrcrange", 2..=2)
             && range[0] < range[1]
         {
-            if range[0] == -range[1] {
+            if (range[0] + range[1]).abs() <= 0.0 {
                 self.strength.insert([link, which], range[1]);
             } else {
                 let text = "actuatorfrcrange that is not symmetric";

@@ -149,7 +149,7 @@ impl Reader<'_> {
         let stiffness = self.context.number_or(element, "stiffness", 0.0);
         let damping = self.context.number_or(element, "damping", 0.0);
         let length = self.context.numbers(element, "springlength", 1..=2).unwrap_or_default();
-        if length.len() == 2 && length[0] != length[1] {
+        if length.len() == 2 && length[1] > length[0] {
             let text = "springs of tendons that are slack between two lengths";
             self.context.dropped(text, &called, element.span);
         }
@@ -219,15 +219,14 @@ impl Reader<'_> {
 
     fn connect(&mut self, element: &Element) {
         let Some((links, sites)) = self.two_ends(element) else { return };
-        let anchors = match sites {
-            Some([a, b]) => [a.translation.vector, b.translation.vector],
-            None => {
-                let anchor = self.context.vector(element, "anchor").unwrap_or_else(Vec3::zeros);
-                // The anchor on the second body is where the two meet as drawn.
-                let places = self.robot.places(false);
-                let world = places[links[0]] * na::Point3::from(anchor);
-                [anchor, (places[links[1]].inverse() * world).coords]
-            }
+        let anchors = if let Some([a, b]) = sites {
+            [a.translation.vector, b.translation.vector]
+        } else {
+            let anchor = self.context.vector(element, "anchor").unwrap_or_else(Vec3::zeros);
+            // The anchor on the second body is where the two meet as drawn.
+            let places = self.robot.places(false);
+            let world = places[links[0]] * na::Point3::from(anchor);
+            [anchor, (places[links[1]].inverse() * world).coords]
         };
         let wanted = element.text("name").unwrap_or("connect");
         let name = self.names.joints.give(wanted);
@@ -238,18 +237,17 @@ impl Reader<'_> {
         let Some((links, sites)) = self.two_ends(element) else { return };
         let drawn = self.robot.places(false);
         // Place of the second body in the first.
-        let wanted = match sites {
-            Some([a, b]) => a * b.inverse(),
-            None => {
-                let list = self.context.numbers(element, "relpose", 7..=7).unwrap_or_default();
-                let q = list.get(3..7).map(|q| na::Quaternion::new(q[0], q[1], q[2], q[3]));
-                match q.filter(|q| q.norm() > 1e-12) {
-                    Some(q) => {
-                        let x = Vec3::new(list[0], list[1], list[2]);
-                        Pose::from_parts(x.into(), Quat::from_quaternion(q))
-                    }
-                    None => drawn[links[0]].inverse() * drawn[links[1]],
+        let wanted = if let Some([a, b]) = sites {
+            a * b.inverse()
+        } else {
+            let list = self.context.numbers(element, "relpose", 7..=7).unwrap_or_default();
+            let q = list.get(3..7).map(|q| na::Quaternion::new(q[0], q[1], q[2], q[3]));
+            match q.filter(|q| q.norm() > 1e-12) {
+                Some(q) => {
+                    let x = Vec3::new(list[0], list[1], list[2]);
+                    Pose::from_parts(x.into(), Quat::from_quaternion(q))
                 }
+                None => drawn[links[0]].inverse() * drawn[links[1]],
             }
         };
         let start = self.robot.places(true);
@@ -268,7 +266,7 @@ impl Reader<'_> {
     fn joint_equality(&mut self, element: &Element) {
         let called = element.called();
         let Some(first) = self.joint_named(element, "joint1") else { return };
-        let mut poly = vec![0.0, 1.0, 0.0, 0.0, 0.0];
+        let mut poly = [0.0, 1.0, 0.0, 0.0, 0.0];
         let given = self.context.numbers(element, "polycoef", 1..=5).unwrap_or_default();
         poly[..given.len()].copy_from_slice(&given);
         let wanted = element
@@ -324,7 +322,7 @@ impl Reader<'_> {
         let first = find("tendon1");
         let second = find("tendon2");
         let known = first.is_some() && (second.is_some() || element.get("tendon2").is_none());
-        let mut poly = vec![0.0, 1.0, 0.0, 0.0, 0.0];
+        let mut poly = [0.0, 1.0, 0.0, 0.0, 0.0];
         let given = self.context.numbers(element, "polycoef", 1..=5).unwrap_or_default();
         poly[..given.len()].copy_from_slice(&given);
         let (Some(first), true, true) =

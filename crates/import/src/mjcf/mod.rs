@@ -8,7 +8,7 @@ mod geom;
 mod keyframe;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gelenk_model::Span;
 use gelenk_model::math::{Mat3, Quat, Vec3};
@@ -101,7 +101,7 @@ struct NameSets {
 /// Reads a model.
 pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<Robot> {
     let own = context.own.clone();
-    let root = expand(context, root, &own, 0)?;
+    let root = expand(context, root, 0)?;
     let name = root.text("model").filter(|name| !name.is_empty()).unwrap_or(stem).to_owned();
     let compiler = compiler(context, &root)?;
     let defaults = Defaults::read(context, &root)?;
@@ -169,13 +169,13 @@ pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<R
 }
 
 /// Puts included files in place of `<include>`.
-fn expand(context: &mut Context, root: Element, from: &Path, depth: usize) -> Option<Element> {
+fn expand(context: &mut Context, root: Element, depth: usize) -> Option<Element> {
     let Element { name, attributes, children, span } = root;
     let mut all = Vec::with_capacity(children.len());
     for child in children {
         if child.name != "include" {
             // Levels of elements are counted already; those of files are here.
-            all.push(expand(context, child, from, depth)?);
+            all.push(expand(context, child, depth)?);
             continue;
         }
         if depth >= context.options.limits.depth {
@@ -192,10 +192,10 @@ fn expand(context: &mut Context, root: Element, from: &Path, depth: usize) -> Op
             context.error("missing-file", "include", child.span, "which file?", help);
             return None;
         };
-        // Paths count from the main file's folder; newer files mean their own.
+        // Paths count from the main file's folder.
         let own = context.own.clone();
-        let (inner, folder) = context.read_include(file, &own, child.span)?;
-        let inner = expand(context, inner, &folder, depth + 1)?;
+        let inner = context.read_include(file, &own, child.span)?;
+        let inner = expand(context, inner, depth + 1)?;
         all.extend(inner.children);
     }
     Some(Element { name, attributes, children: all, span })
@@ -360,11 +360,10 @@ impl Reader<'_> {
     fn rest(&mut self, root: &Element) {
         for child in &root.children {
             let text = match child.name.as_str() {
+                // The last three say nothing of a robot.
                 "compiler" | "option" | "default" | "asset" | "worldbody" | "contact"
-                | "equality" | "tendon" | "actuator" | "keyframe" => continue,
-                // Nothing of a robot.
-                "size" | "statistic" | "visual" => continue,
-                "sensor" if child.children.is_empty() => continue,
+                | "equality" | "tendon" | "actuator" | "keyframe" | "size" | "statistic"
+                | "visual" => continue,
                 "sensor" => "sensors: joints, bodies and markers are in every recording",
                 "custom" => "custom data",
                 "extension" => "plugins",
