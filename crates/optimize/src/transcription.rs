@@ -148,7 +148,7 @@ impl<M: Motion> Transcription<M> {
                     match *role {
                         Role::Cost => stage.cost.push(t),
                         Role::Condition { lower, upper, .. } if upper <= lower => {
-                            stage.equal.push(t)
+                            stage.equal.push(t);
                         }
                         Role::Condition { lower, upper, .. } => {
                             stage.unequal.push(t);
@@ -233,10 +233,8 @@ impl<M: Motion> Transcription<M> {
                     put(control.carried, start);
                 }
             }
-            _ if last => {
-                if control.carried > 0 {
-                    put(0, start);
-                }
+            _ if last && control.carried > 0 => {
+                put(0, start);
             }
             _ if inside || control.carried + control.fresh == 2 * m => {
                 put(0, start);
@@ -403,7 +401,7 @@ impl<M: Motion> Program for Transcription<M> {
             for (i, reads) in set.terms.inputs.iter().enumerate() {
                 match *reads {
                     Reads::Quantity(q) => {
-                        along.set_row(i, &(first.jacobian.row(q) * &stage.to_motion))
+                        along.set_row(i, &(first.jacobian.row(q) * &stage.to_motion));
                     }
                     Reads::Global(g) => along[(i, n_w + g)] = 1.0,
                 }

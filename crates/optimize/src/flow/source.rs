@@ -181,13 +181,12 @@ impl Reader<'_> {
 
     /// A point of a body: coordinates of the mass, or numbers where the body does not move.
     fn place(&mut self, body: BodyId, local: &gelenk_model::math::Vec3) -> [Expr; 3] {
-        match self.index(body) {
-            Some(i) => [self.p[i], self.p[i + 1], self.p[i + 2]],
-            None => {
-                let start = &self.loaded.model.start;
-                let place = start.s[body.index()] + start.rot[body.index()] * local;
-                [0, 1, 2].map(|k| self.pool.float(place[k]))
-            }
+        if let Some(i) = self.index(body) {
+            [self.p[i], self.p[i + 1], self.p[i + 2]]
+        } else {
+            let start = &self.loaded.model.start;
+            let place = start.s[body.index()] + start.rot[body.index()] * local;
+            [0, 1, 2].map(|k| self.pool.float(place[k]))
         }
     }
 

@@ -202,13 +202,12 @@ pub fn solve(
         let shape = program.shape();
         shape.stages.iter().map(|s| s.variables + shape.globals).collect()
     };
-    let mut state = match resume {
-        Some(state) => state,
-        None => {
-            let mut core = Core::start(program, &limits, x, options.mu, options.push)?;
-            estimate(program, &limits, &mut core)?;
-            InteriorState { core, restoring: None, iterations: 0, blocks: Vec::new() }
-        }
+    let mut state = if let Some(state) = resume {
+        state
+    } else {
+        let mut core = Core::start(program, &limits, x, options.mu, options.push)?;
+        estimate(program, &limits, &mut core)?;
+        InteriorState { core, restoring: None, iterations: 0, blocks: Vec::new() }
     };
     let blocks = if state.blocks.is_empty() {
         sizes.iter().map(|&n| DMatrix::identity(n, n)).collect()

@@ -68,18 +68,17 @@ impl Problem {
             };
             overrides.push((key.clone(), Scalar { span, source }));
         }
-        let loaded = match head.and_then(|h| h.model.as_ref()) {
-            Some(model) => Some(load(&model.text, &for_model)?),
-            None => {
-                if let Some((key, _)) = for_model.first() {
-                    let message = format!("--set: the problem has no parameter `{key}`");
-                    return Err(Diagnostics {
-                        list: vec![Diagnostic::error("unknown-parameter", message)],
-                        sources,
-                    });
-                }
-                None
+        let loaded = if let Some(model) = head.and_then(|h| h.model.as_ref()) {
+            Some(load(&model.text, &for_model)?)
+        } else {
+            if let Some((key, _)) = for_model.first() {
+                let message = format!("--set: the problem has no parameter `{key}`");
+                return Err(Diagnostics {
+                    list: vec![Diagnostic::error("unknown-parameter", message)],
+                    sources,
+                });
             }
+            None
         };
         let problem = Problem { name: title, spec, sources, loaded, overrides };
         for step in 0..problem.n_steps() {

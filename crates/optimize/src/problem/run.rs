@@ -192,14 +192,13 @@ pub fn optimize(
             break;
         }
     }
-    let (states, controls, free, sign) = match names {
-        Some(names) => names,
-        None => {
-            let instance = problem
-                .instance(problem.n_steps() - 1, options.intervals)
-                .map_err(|d| Failed::File(Box::new(d)))?;
-            (instance.states, instance.controls, instance.free, instance.sign)
-        }
+    let (states, controls, free, sign) = if let Some(names) = names {
+        names
+    } else {
+        let instance = problem
+            .instance(problem.n_steps() - 1, options.intervals)
+            .map_err(|d| Failed::File(Box::new(d)))?;
+        (instance.states, instance.controls, instance.free, instance.sign)
     };
     let rank = |f: &Found| {
         let class = match f.status {

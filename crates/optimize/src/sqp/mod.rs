@@ -165,15 +165,14 @@ pub fn solve(
             rows: (&rows.0, &rows.1),
             bounds: (&bounds.0, &bounds.1),
         };
-        let (solution, elastic) = match problem.solve(None) {
-            Some(solution) => (solution, false),
-            None => {
-                let most =
-                    known.equal.iter().chain(&known.unequal).fold(1.0_f64, |m, v| m.max(v.abs()));
-                match problem.solve(Some(10.0 * most.max(price))) {
-                    Some(solution) => (solution, true),
-                    None => return Ok(end(Status::Stalled, &x, &known)),
-                }
+        let (solution, elastic) = if let Some(solution) = problem.solve(None) {
+            (solution, false)
+        } else {
+            let most =
+                known.equal.iter().chain(&known.unequal).fold(1.0_f64, |m, v| m.max(v.abs()));
+            match problem.solve(Some(10.0 * most.max(price))) {
+                Some(solution) => (solution, true),
+                None => return Ok(end(Status::Stalled, &x, &known)),
             }
         };
         let size = solution.step.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
@@ -210,7 +209,7 @@ pub fn solve(
         length = alpha;
         x = next;
         let mix = |old: &mut [f64], new: &[f64]| {
-            old.iter_mut().zip(new).for_each(|(o, n)| *o += alpha * (n - *o))
+            old.iter_mut().zip(new).for_each(|(o, n)| *o += alpha * (n - *o));
         };
         mix(&mut known.equal, &multipliers.equal);
         mix(&mut known.unequal, &multipliers.unequal);
