@@ -743,9 +743,10 @@ Examples:
   gelenk singularities degenerate-crank --polar
   gelenk singularities lying-eight --cross --tolerance 2e-8
   gelenk singularities cusp --cross --duration 1
+  gelenk singularities four-bar-ladder --set n=1 --duration 2
 
-The model must be of point masses with distances and polynomial equations; `gelenk points` turns bodies into such. Its constraints are looked \
-at with exact fractions: equations that follow from others, singular positions, the branches that meet there, and for each branch the blow-up with all \
+Of models of rigid bodies the positions that the run passes are told: ranks lost, what is left of the conditions there, the branches, the one taken. Constraints of point masses with \
+distances and polynomial equations are looked at with exact fractions: equations that follow from others, singular positions, the branches that meet there, and for each branch the blow-up with all \
 equations on the way. l_y stands for y/x, r and e_x, e_y for a length and a direction.")]
 pub(crate) struct SingularitiesArgs {
     /// Which model

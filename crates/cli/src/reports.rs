@@ -51,7 +51,7 @@ pub(crate) fn of_run(
     );
     let mut report = Report::new(&model.name, &subtitle);
     let facts = json!({ "settings": gelenk::report::settings_json(settings) });
-    report.motion(&format!("{} engine", result.engine), model, motion, facts);
+    report.motion(&format!("{} engine", result.engine), model, motion, &facts);
     if let Some(reason) = failure {
         report.verdict(false, reason);
     }
@@ -153,7 +153,7 @@ fn put_motion(report: &mut Report, loaded: &Loaded, engine: &str, mut settings: 
     settings.sample = Some((1.0 / RATE).max(settings.step));
     if let Ok((motion, _)) = Motion::of_run(loaded, &settings) {
         let facts = json!({ "settings": gelenk::report::settings_json(&settings) });
-        report.motion(&format!("{engine} engine"), &loaded.model, motion, facts);
+        report.motion(&format!("{engine} engine"), &loaded.model, motion, &facts);
     }
 }
 

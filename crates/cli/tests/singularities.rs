@@ -57,10 +57,34 @@ fn the_cusp_is_refused_with_its_reason() {
     json_of(folder.path(), &["singularities", "cusp", "--cross"], 0);
 }
 
+/// A run by the dae engine passes as well, tells the event, and refuses the cusp.
 #[test]
-fn models_of_bodies_are_sent_to_points() {
+fn runs_of_the_dae_engine_cross() {
     let folder = folder();
-    let (_, error) = text_of(folder.path(), &["singularities", "double-pendulum"], 2);
-    assert!(error.contains("is no point mass"), "{error}");
+    let value =
+        json_of(folder.path(), &["run", "lying-eight", "--engine", "dae", "--no-record"], 0);
+    let events = value["events"].as_array().unwrap();
+    let told: Vec<_> = events.iter().filter(|e| e["kind"] == "singularity").collect();
+    assert_eq!(told.len(), 2, "{value}");
+    let args = ["run", "cusp", "--engine", "dae", "--duration", "1", "--no-record"];
+    let value = json_of(folder.path(), &args, 3);
+    assert!(value["error"]["message"].to_string().contains("no smooth motion passes"), "{value}");
+}
+
+#[test]
+fn models_of_bodies_are_followed() {
+    let folder = folder();
+    let (text, _) = text_of(folder.path(), &["singularities", "double-pendulum"], 0);
+    assert!(text.contains("no singular position is met"), "{text}");
+    let args = ["singularities", "four-bar-ladder", "--set", "n=1", "--duration", "1"];
+    let (text, _) = text_of(folder.path(), &args, 0);
+    assert!(
+        text.contains("35 independent conditions on 36 coordinates, ranks lost here: 1, t-order 1"),
+        "{text}"
+    );
+    let value = json_of(folder.path(), &args, 0);
+    let passage = &value["passages"][0];
+    assert!((number(passage, "time") - 0.708_475).abs() < 1e-5, "{passage}");
+    assert_eq!(passage["branches"].as_array().unwrap().len(), 2);
     text_of(folder.path(), &["singularities", "cusp", "--duration", "1"], 2);
 }

@@ -154,6 +154,7 @@ fn on_circle(
     let mut theta = 0.0;
     let mut value = at(theta).1;
     let mut slope = (at(SMALL_ANGLE).1 - at(-SMALL_ANGLE).1) / (2.0 * SMALL_ANGLE);
+    let mut found = value == 0.0;
     for _ in 0..MOST_STEPS {
         if value == 0.0 || slope == 0.0 {
             break;
@@ -164,9 +165,13 @@ fn on_circle(
         slope = (next - value) / step;
         theta += step;
         value = next;
+        found = value == 0.0 || step.abs() < 1e-12 && slope > 0.0;
         if step.abs() < 1e-15 {
             break;
         }
+    }
+    if !found {
+        theta = downhill(|theta| at(theta).1);
     }
     let (tangent, _, p, q, direction) = at(theta);
     if let Feature::Cone { .. } = other {
@@ -181,6 +186,31 @@ fn on_circle(
         cross.try_normalize(PARALLEL).map_or(*axis, |n| n * side)
     };
     around(p, q, normal, normal.dot(&d), round)
+}
+
+/// The first root of a function with a rise through 0, from 0 on to where it is of the other sign: the lowest place downhill from where a search
+/// begins, where the secants lose their way.
+fn downhill(value: impl Fn(f64) -> f64) -> f64 {
+    let start = value(0.0);
+    let turn = -LARGEST_TURN * start.signum();
+    let (mut near, mut far) = (0.0, 0.0);
+    for _ in 0..MOST_STEPS {
+        far += turn;
+        if value(far) * start <= 0.0 {
+            break;
+        }
+        near = far;
+    }
+    // Bisection, down to rounding.
+    for _ in 0..60 {
+        let middle = 0.5 * (near + far);
+        if value(middle) * start > 0.0 {
+            near = middle;
+        } else {
+            far = middle;
+        }
+    }
+    0.5 * (near + far)
 }
 
 const SMALL_ANGLE: f64 = 1e-5;

@@ -25,6 +25,9 @@ const TURNS: f64 = 1e-4;
 /// Rounds after which the blow-up gives up.
 const MAX_ROUNDS: usize = 8;
 
+/// Equations with factors.
+pub(crate) type Combination = Vec<(usize, f64)>;
+
 /// One round: x_c = z_c, x_i = z_c (slope_i + z_i).
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
@@ -32,14 +35,8 @@ pub(crate) struct Round {
     pub(crate) chart: usize,
     /// a; 0 for the chart. (n)
     pub(crate) slope: Vec<f64>,
-    /// The equations with the position in the origin, linear parts combined.
-    pub(crate) combined: Vec<Polynomial>,
-    /// The equations after it.
-    pub(crate) divided: Vec<Polynomial>,
-    /// Which equations were replaced by combinations without linear part.
-    pub(crate) lost: Vec<usize>,
-    /// The combinations: (equation, factor) of each. (lost)
-    pub(crate) combinations: Vec<Vec<(usize, f64)>>,
+    /// The combinations of equations without linear part: (equation, factor).
+    pub(crate) combinations: Vec<Combination>,
 }
 
 /// Why there is no blow-up.
@@ -157,8 +154,8 @@ fn without(g: &Polynomial, leave: impl Fn(u32, f64) -> bool) -> Polynomial {
     out
 }
 
-/// Step 1: replaces equations so that the linear parts of the others are independent. Gives which, and the combinations.
-fn combine(equations: &mut [Polynomial], n: usize) -> Option<Combined> {
+/// Step 1: replaces equations by combinations without linear part so that the linear parts of the others are independent. Gives the combinations.
+fn combine(equations: &mut [Polynomial], n: usize) -> Option<Vec<Combination>> {
     let m = equations.len();
     let a = linear_part(equations, n);
     let scale: Vec<f64> = (0..m).map(|k| a.row(k).norm().max(largest(&equations[k]))).collect();
@@ -215,12 +212,7 @@ fn combine(equations: &mut [Polynomial], n: usize) -> Option<Combined> {
             without(&sum, |degree, c| c <= DUST * size || degree <= 1 && c <= EPSILON * size);
         combinations.push(list);
     }
-    Some(Combined { lost, combinations })
-}
-
-struct Combined {
-    lost: Vec<usize>,
-    combinations: Vec<Vec<(usize, f64)>>,
+    Some(combinations)
 }
 
 /// Steps 2 and 3 for one equation; `slope` of the chart has no meaning.
@@ -308,7 +300,7 @@ impl Curve {
         let mut rounds = Vec::new();
         loop {
             let combined = combine(&mut equations, n).ok_or(NoCurve::Degenerate)?;
-            if combined.lost.is_empty() {
+            if combined.is_empty() {
                 break;
             }
             if rounds.len() == MAX_ROUNDS || equations.iter().any(|g| g.terms().next().is_none()) {
@@ -344,9 +336,8 @@ impl Curve {
                     x[i] = x[i] / x_0 - slope[i];
                 }
             }
-            let Combined { lost, combinations } = combined;
-            let combined = std::mem::replace(&mut equations, divided.clone());
-            rounds.push(Round { chart, slope, combined, divided, lost, combinations });
+            equations = divided;
+            rounds.push(Round { chart, slope, combinations: combined });
         }
         let mut curve =
             Curve { place: place.to_vec(), rounds, equations, z: vec![0.0; n], tangent: vec![] };

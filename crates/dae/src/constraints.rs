@@ -153,7 +153,10 @@ impl Writer<'_> {
                     .collect();
                 Ok(vec![from_expression(&pool, g, &symbols)?])
             }
-            RowKind::Tie(_) => Err("a coupling of joint coordinates is no polynomial".to_owned()),
+            RowKind::Tie(_) => {
+                Err("a coupling of joint coordinates is no polynomial: angles count full turns"
+                    .to_owned())
+            }
             RowKind::Stop(_) | RowKind::Friction(_) => Err("a bound is no equation".to_owned()),
         }
     }
@@ -195,7 +198,17 @@ impl Writer<'_> {
             JointKind::Translation(_) => parallel(),
             JointKind::Distance(joint) => vec![rod(joint.length())],
             JointKind::Rope(joint) => vec![rod(joint.length())],
-            other => return Err(format!("a {} joint is no polynomial", other.type_name())),
+            JointKind::Screw(_) => {
+                return Err("a screw joint is no polynomial: it ties a length to an angle that counts full turns, and of an angle only cosine and sine are \
+                            coordinates"
+                    .to_owned());
+            }
+            other => {
+                return Err(format!(
+                    "a {} joint is no polynomial: its foot is searched for; an algebraic one can be written as an equation",
+                    other.type_name()
+                ));
+            }
         })
     }
 }

@@ -5,7 +5,8 @@
 //! [ G  0  ] [ λ ] = [ γ(p, v)    ],    ṗ = v,  v̇ = a,    invariants g(p) = 0, G v = 0
 //! ```
 //! [`Simulation`] runs a model; [`Equations`] are its right-hand side; [`constraints`] writes every condition as a polynomial; [`relax`]
-//! starts from values that do not fit the conditions. Source: \[Laufen\] chapters I and II.
+//! starts from values that do not fit the conditions. Singular positions on the way are blown up and crossed ([`Passage`]). Source: \[Laufen\] chapters
+//! I to IV.
 //!
 //! ```
 //! use gelenk_dae::{Options, Simulation};
@@ -27,6 +28,7 @@ mod crossing;
 pub mod descriptor;
 pub mod equations;
 pub mod layout;
+mod passage;
 pub mod polynomial;
 pub mod project;
 pub mod quantity;
@@ -41,5 +43,6 @@ mod watch;
 pub use equations::{Equations, Mode};
 pub use gelenk_ode::{Method, Stop};
 pub use layout::Layout;
+pub use passage::Passage;
 pub use project::Invariants;
 pub use simulation::{DaeError, Options, Simulation, check_model};

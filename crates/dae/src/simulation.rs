@@ -4,6 +4,7 @@ use gelenk_model::{Event, Model, State, Statistics};
 use gelenk_ode::{Direction, Failure, Integrator, Method, Stop, System};
 
 use crate::equations::Equations;
+use crate::passage::Passage;
 use crate::project::NotClosed;
 use crate::switch::{SwitchError, Switches, Watched};
 use crate::tangent::Tangents;
@@ -211,6 +212,7 @@ pub struct Simulation<'m> {
     n_events: u64,
     /// Looks out for singular positions; none where there can be none.
     watch: Option<Watch>,
+    passages: Vec<Passage>,
 }
 
 /// Refuses what the engine does not have: contact of bodies.
@@ -276,6 +278,7 @@ impl<'m> Simulation<'m> {
             n_events: 0,
             events,
             watch: Watch::new(model),
+            passages: Vec::new(),
         })
     }
 
@@ -315,6 +318,11 @@ impl<'m> Simulation<'m> {
     /// Largest violation of the invariants that a step may leave.
     pub fn invariant_tolerance(&self) -> f64 {
         self.moving.tolerance
+    }
+
+    /// The singular positions passed so far.
+    pub fn passages(&self) -> &[Passage] {
+        &self.passages
     }
 
     /// The events since they were last taken.
@@ -404,7 +412,9 @@ impl<'m> Simulation<'m> {
         }
         let equations = &mut self.moving.equations;
         if let Some(crossing) = &equations.crossing {
-            self.events.push(crossing.event(equations, 0.5 * (low + high)));
+            let time = 0.5 * (low + high);
+            self.events.push(crossing.event(equations, time));
+            self.passages.push(crossing.passage(time));
             self.n_events += 1;
         }
         Ok(())

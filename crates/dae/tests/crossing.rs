@@ -1,7 +1,7 @@
 //! Singular positions crossed in a run, beside motions that are known.
 #![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
 
-use gelenk_dae::{DaeError, Options, Simulation, Stop};
+use gelenk_dae::{DaeError, Options, Passage, Simulation, Stop};
 use gelenk_model::{Event, LoadOptions, Model, State, load_text};
 use gelenk_ode::{Failure, Integrator, System};
 
@@ -20,6 +20,7 @@ struct Run {
     energy: f64,
     steps: u64,
     evaluations: u64,
+    passages: Vec<Passage>,
 }
 
 fn run(model: &Model, t_end: f64, rtol: f64) -> Result<Run, DaeError> {
@@ -38,7 +39,8 @@ fn run(model: &Model, t_end: f64, rtol: f64) -> Result<Run, DaeError> {
         if stop == Stop::End {
             let statistics = simulation.statistics();
             let (steps, evaluations) = (statistics.steps, statistics.evaluations);
-            return Ok(Run { state, events, energy: worst, steps, evaluations });
+            let passages = simulation.passages().to_vec();
+            return Ok(Run { state, events, energy: worst, steps, evaluations, passages });
         }
     }
 }
@@ -121,6 +123,14 @@ fn degenerate_crank() {
     let model = scene("degenerate-crank", &[]);
     let run = run(&model, 1.0, 1e-12).unwrap();
     assert_eq!(passages(&run).len(), 2);
+    // λ (λ − 2) = 0 with λ = B.x/A.x, here as μ = A.x/B.x: μ (…) and the two directions.
+    let passage = &run.passages[0];
+    assert_eq!((passage.lost, passage.order, passage.rounds, passage.independent), (1, 1, 1, 5));
+    assert_eq!(passage.variables, ["B.x", "A.x"]);
+    assert_eq!(passage.reduced, ["-0.5*B.x^2 + B.x*A.x = 0"]);
+    assert_eq!(passage.blown_up, ["-0.5 + l_A.x = 0"]);
+    assert!(passage.branches.contains(&vec![1.0, 0.5]), "{:?}", passage.branches);
+    assert!((passage.taken[1] - 0.5).abs() < 1e-12);
     let [a, b] = ["A", "B"].map(|name| run.state.s[model.body(name).unwrap().index()]);
     assert!((b.x - 2.0 * a.x).abs() < 1e-11);
     assert!(run.energy < 1e-9, "{:e}", run.energy);
@@ -147,6 +157,15 @@ fn four_bars_are_a_pendulum() {
         let times = passages(&found);
         assert_eq!(times.len(), 2, "{n}: {times:?}");
         assert!(found.energy < 1e-9, "{n}: {:e} J", found.energy);
+        // Of each four-bar three conditions are redundant, and one more rank is lost where it lies flat.
+        let passage = &found.passages[0];
+        let count = usize::try_from(n).unwrap();
+        assert_eq!((passage.lost, passage.redundant.len()), (count, 3 * count));
+        assert_eq!(passage.independent + 1, 12 * (2 * count + 1));
+        assert_eq!(passage.variables.len(), count + 1);
+        if n == 1 {
+            assert_eq!(passage.branches.len(), 2, "{:?}", passage.branches);
+        }
         let body = |name: &str| &model.bodies[model.body(name).unwrap().index()];
         let (crank, coupler) = (body("crank0"), body("coupler0"));
         let count = f64::from(n);
@@ -279,5 +298,17 @@ fn bodies_that_hang_on_the_loop() {
         let at = |model: &Model, run: &Run| run.state.s[model.body(name).unwrap().index()];
         let off = (at(&looped, &found) - at(&geared, &expected)).norm();
         assert!(off < 1e-9, "{name}: off by {off:e} m");
+    }
+}
+
+/// Loops that lose no rank on their way run as before: nothing is told, energy is kept.
+#[test]
+fn regular_loops_are_left_alone() {
+    for (name, t_end) in [("four-bar", 1.0), ("slider-crank", 1.0), ("bricard", 1.0)] {
+        let model = scene(name, &[]);
+        let found = run(&model, t_end, 1e-12).unwrap();
+        assert!(passages(&found).is_empty(), "{name}: {:?}", passages(&found));
+        let size = model.kinetic_energy(&model.start) + model.potential_energy(&model.start).abs();
+        assert!(found.energy < 1e-9 * (1.0 + size), "{name}: {:e} J", found.energy);
     }
 }

@@ -63,7 +63,7 @@ impl Dual {
     pub fn pow(self, y: Self) -> Self {
         let value = libm::pow(self.v, y.v);
         let mut power = self.chain(value, y.v * libm::pow(self.v, y.v - 1.0));
-        if y.d != [0.0; LANES] {
+        if y.d.iter().any(|d| *d != 0.0) {
             let slope = value * libm::log(self.v);
             for k in 0..LANES {
                 power.d[k] += slope * y.d[k];
@@ -132,6 +132,7 @@ impl Sub for Dual {
     }
 }
 
+#[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of products")]
 impl Mul for Dual {
     type Output = Dual;
     #[inline]
@@ -140,6 +141,7 @@ impl Mul for Dual {
     }
 }
 
+#[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of quotients")]
 impl Div for Dual {
     type Output = Dual;
     #[inline]

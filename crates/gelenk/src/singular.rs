@@ -6,9 +6,10 @@
 use gelenk_expr::{Expr, Node, Pool, Rational};
 use gelenk_model::joint::JointKind;
 use gelenk_model::signal::StateRef;
-use gelenk_model::{BodyId, BodyKind, Loaded, RowKind};
+use gelenk_model::{BodyId, BodyKind, Loaded, Model, RowKind};
 
 pub use gelenk_blowup::*;
+pub use gelenk_dae::{DaeError, Passage};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -237,4 +238,18 @@ pub fn cross_model(
         mechanism.constraints = redundancy.simplified.clone();
     }
     Ok(run(&mechanism, x, v, duration, options, observe)?)
+}
+
+/// The singular positions that a model of rigid bodies passes within `duration` seconds from its start, found and blown up by the dae engine on
+/// the way; and why it did not come to the end, if so.
+pub fn follow(model: &Model, duration: f64, tolerance: f64) -> (Vec<Passage>, Option<DaeError>) {
+    let options =
+        gelenk_dae::Options { rtol: tolerance, atol: tolerance, ..gelenk_dae::Options::default() };
+    match gelenk_dae::Simulation::new(model, &model.start, &options) {
+        Ok(mut simulation) => {
+            let end = simulation.run(model.start.t + duration).err();
+            (simulation.passages().to_vec(), end)
+        }
+        Err(error) => (Vec::new(), Some(error)),
+    }
 }

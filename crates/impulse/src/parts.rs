@@ -7,6 +7,7 @@ use crate::error::StepError;
 use crate::kick::energy_from_rest;
 use crate::method::Method;
 use crate::scratch::Scratch;
+use crate::singular::RankWatch;
 use crate::step::{StepReport, correct_velocities, energies, step_to};
 use crate::touching::ContactLog;
 
@@ -18,6 +19,10 @@ const ENERGY_HALVINGS: u32 = 8;
 
 /// The part of the kinetic energy that a step may make or lose; beyond it the step is halved.
 const ENERGY_PART: f64 = 0.05;
+
+/// The same where bodies may touch: what thrown machines that spin fast in their joints make in every step adds up, and none of it is to be seen beside
+/// what impacts take.
+const TOUCHING_PART: f64 = 0.005;
 
 /// The same for a part of a step that has been halved: once it is, it is made good, so that errors do not add up where a
 /// step is too long for long.
@@ -88,8 +93,11 @@ pub(crate) struct Parts<'a> {
 }
 
 /// What has been told of halvings, so that trouble that lasts is not told in every step.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
+    /// How near joints have come to a loss of rank; watched where there are loops or equations.
+    rank: RankWatch,
+    may_lose_rank: bool,
     /// Deepest level told.
     level: u32,
     /// Whole steps since.
@@ -99,6 +107,11 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// Nothing told yet.
+    pub(crate) fn new(may_lose_rank: bool) -> Self {
+        Told { may_lose_rank, ..Told::default() }
+    }
+
     /// Ends an asked step with its deepest level.
     fn end_step(&mut self, deepest: u32) {
         self.quiet_steps = if deepest > 0 { 0 } else { self.quiet_steps + 1 };
@@ -227,7 +240,8 @@ impl Parts<'_> {
             defect <= self.kinetic + 10.0 * excused
         } else if scratch.corrects_velocities(self.method, true) {
             let fine = level > 0 && !self.method.gentle;
-            let part = if fine { ENERGY_PART_HALVED } else { ENERGY_PART };
+            let whole = if scratch.touching.is_some() { TOUCHING_PART } else { ENERGY_PART };
+            let part = if fine { ENERGY_PART_HALVED } else { whole };
             defect.abs() <= part * (scale + excused)
         } else {
             // Velocities across the joints, h/2 times the forces, blur the kinetic energy.
@@ -255,6 +269,12 @@ impl Parts<'_> {
             });
         }
         (self.kinetic, self.potential) = (kinetic, potential);
+        // K of the end where velocities were corrected there, else that of the start.
+        let ends = scratch.corrects_velocities(self.method, true);
+        let t = if ends { state.t } else { state.t - part };
+        if self.told.may_lose_rank {
+            self.events.extend(self.told.rank.see(self.model, state, scratch, t));
+        }
         self.tell_loose(scratch, state.t);
         self.add(report, scratch);
         Ok(())

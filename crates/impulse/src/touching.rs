@@ -14,6 +14,9 @@ use crate::solver::Anderson;
 /// Features nearer than this many tolerances are looked at even if nothing moves.
 const MARGIN: f64 = 4.0;
 
+/// Overlaps of more than this many tolerances are looked for after a step; contacts keep within one.
+const OVERLAP: f64 = 1.01;
+
 /// What can touch, and memory to find what does.
 #[derive(Clone, Debug)]
 pub(crate) struct Touching {
@@ -199,7 +202,7 @@ impl Scratch {
         let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return };
         let Touching { world, from, unseen, .. } = &mut **touching;
         saved.write_poses(from);
-        world.overlaps_after(from, &bodies.poses, MARGIN * tolerance, unseen);
+        world.overlaps_after(from, &bodies.poses, OVERLAP * tolerance, unseen);
     }
 
     /// Begins a part of a step.

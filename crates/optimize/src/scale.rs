@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::motion::Fault;
-use crate::program::{Program, RowAt, StageDerivatives, StageValues, Weights, all_derivatives};
+use crate::program::{
+    Program, RowAt, StageDerivatives, StageValues, Weights, all_derivatives, collect,
+};
 use crate::shape::Shape;
 
 /// Sizes of all variables, conditions and of the objective.
@@ -26,25 +28,13 @@ const OBJECTIVE: (f64, f64) = (1e-8, 1e8);
 
 impl Scales {
     /// Scales at a point. `nominal` gives sizes of variables that are known (from bounds, guesses, the user); the others
-    /// follow from the derivatives: rows and columns are balanced in turns, so that units do not matter.
+    /// follow from the derivatives, so that units do not matter.
     pub fn at(program: &dyn Program, x: &[f64], nominal: &[Option<f64>]) -> Result<Scales, Fault> {
         let shape = program.shape();
         let none = (vec![0.0; shape.n_equal()], vec![0.0; shape.n_unequal()]);
         let stages = all_derivatives(program, x, 1.0, Some((&none.0, &none.1)))?;
-        let mut size: Vec<f64> = nominal.iter().map(|n| n.unwrap_or(1.0)).collect();
-        let (mut equal, mut unequal) = rows(shape, &stages, &size);
-        if nominal.iter().any(Option::is_none) {
-            for _ in 0..20 {
-                let columns = columns(shape, &stages, &equal, &unequal);
-                for ((s, n), c) in size.iter_mut().zip(nominal).zip(&columns) {
-                    if n.is_none() && *c > 0.0 {
-                        // Half of the way in the logarithm, as rows move as well.
-                        *s = (*s / c).sqrt();
-                    }
-                }
-                (equal, unequal) = rows(shape, &stages, &size);
-            }
-        }
+        let size = sizes(shape, &stages, nominal);
+        let (equal, unequal) = rows(shape, &stages, &size);
         let gradient = crate::program::gradient(shape, &stages);
         let mut steep = gradient.iter().zip(&size).fold(0.0_f64, |m, (g, s)| m.max((g * s).abs()));
         // A guess at rest may have no slope: then the curvature tells how large the objective becomes.
@@ -85,14 +75,59 @@ fn rows(shape: &Shape, stages: &[StageDerivatives], size: &[f64]) -> (Vec<f64>, 
     (invert(equal), invert(unequal))
 }
 
-/// Largest entry of every column in scaled rows.
-fn columns(shape: &Shape, stages: &[StageDerivatives], equal: &[f64], unequal: &[f64]) -> Vec<f64> {
-    let mut most = vec![0.0_f64; shape.n_variables()];
-    each(shape, stages, |which, row, variable, value| {
-        let factor = if which { equal[row] } else { unequal[row] };
-        most[variable] = most[variable].max((value * factor).abs());
+/// Sizes of all variables from those that are known: a row's size is that of the largest change that known variables make in it, and a
+/// variable's size is what changes a row by its size. In this way units pass from variable to variable.
+fn sizes(shape: &Shape, stages: &[StageDerivatives], nominal: &[Option<f64>]) -> Vec<f64> {
+    let mut size = nominal.to_vec();
+    if size.iter().all(Option::is_some) {
+        return size.into_iter().flatten().collect();
+    }
+    let n_equal = shape.n_equal();
+    let mut entries: Vec<(usize, usize, f64)> = Vec::new();
+    each(shape, stages, |is_equal, row, variable, value| {
+        if value != 0.0 {
+            entries.push((if is_equal { row } else { n_equal + row }, variable, value.abs()));
+        }
     });
-    most
+    let n_rows = n_equal + shape.n_unequal();
+    if size.iter().all(Option::is_none) {
+        // Nothing is known: what a condition misses at the guess is the size of its row.
+        let values: Vec<StageValues> = stages.iter().map(|s| s.values.clone()).collect();
+        let (_, equal, _) = collect(shape, &values);
+        let mut seed = vec![0.0_f64; size.len()];
+        for &(row, variable, value) in &entries {
+            if row < n_equal && equal[row] != 0.0 {
+                seed[variable] = seed[variable].max(value / equal[row].abs());
+            }
+        }
+        for (s, c) in size.iter_mut().zip(&seed) {
+            *s = (*c > 0.0).then_some(1.0 / c);
+        }
+    }
+    loop {
+        let mut row_size = vec![0.0_f64; n_rows];
+        for &(row, variable, value) in &entries {
+            if let Some(s) = size[variable] {
+                row_size[row] = row_size[row].max(value * s);
+            }
+        }
+        let mut steepest = vec![0.0_f64; size.len()];
+        for &(row, variable, value) in &entries {
+            if size[variable].is_none() && row_size[row] > 0.0 {
+                steepest[variable] = steepest[variable].max(value / row_size[row]);
+            }
+        }
+        let mut changed = false;
+        for (s, c) in size.iter_mut().zip(&steepest) {
+            if *c > 0.0 {
+                *s = Some(1.0 / c);
+                changed = true;
+            }
+        }
+        if !changed {
+            return size.into_iter().map(|s| s.unwrap_or(1.0)).collect();
+        }
+    }
 }
 
 /// Every entry of the Jacobian: whether it is an equality, row, variable, value.

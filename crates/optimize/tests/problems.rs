@@ -114,7 +114,8 @@ fn ten_problems_without_a_solution_are_named_as_such() {
                 .text
                 .replace("end = 5", "end = -1")
                 .replace("lower = 0.1 }", "lower = 0.1, upper = 3 }"),
-            "end of",
+            // A jump of the velocity is the cheapest way there.
+            "continuity of `v`",
         ),
         (
             "inequalities that exclude each other",
@@ -357,9 +358,10 @@ fn homotopy_and_starts() {
     steps.dedup();
     assert_eq!(steps, [0, 1, 2]);
     let problem = read(gallery::problem("cart-pole").unwrap().text);
-    let options = RunOptions { starts: 4, seed: 1, ..RunOptions::default() };
+    let options = RunOptions { starts: 5, seed: 1, ..RunOptions::default() };
     let finished = optimize(&problem, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
-    assert_eq!(finished.found.len(), 4);
+    assert_eq!(finished.found.len(), 5);
+    assert!(finished.found[4].kind.contains("half the horizon"));
     let best = finished.found[finished.best].objective;
     assert!(finished.distinct.iter().all(|&i| finished.found[i].objective >= best));
     assert!((best - 58.810_317).abs() < 1e-3 || best < 58.81, "{best}");

@@ -1,6 +1,10 @@
 //! The walking mechanism as a motion: its fall without muscles, derivatives, independence of charts.
 
+use std::ops::ControlFlow;
+
 use gelenk_model::{LoadOptions, load_text};
+use gelenk_optimize::interior::Status;
+use gelenk_optimize::problem::{Live, Problem, RunOptions, optimize};
 use gelenk_optimize::{ControlShape, Duration, Mechanism, Motion, Shooting, Source};
 use nalgebra::DVector;
 
@@ -139,4 +143,45 @@ fn derivatives_of_its_intervals() {
         curvature.amax()
     );
     assert!(first < 1e-7 && second < 1e-6, "{first:e} {second:e}");
+}
+
+/// `walk-0.1` from the model's fall: an optimum that running it again confirms. Other starts find better ones (docs/walking.md).
+#[test]
+fn the_first_run_of_the_thesis_is_certified() {
+    let load = |model: &str, set: &[(String, String)]| {
+        let scene = gelenk_scenes::scene(model).expect("in the gallery");
+        let options = LoadOptions { overrides: set.to_vec(), ..LoadOptions::default() };
+        load_text(model, scene.text, &options)
+    };
+    let text = gelenk_optimize::gallery::problem("walk-0.1").expect("a named problem").text;
+    let problem = Problem::read("walk-0.1", text, &[], &load).unwrap_or_else(|e| panic!("{e}"));
+    let mut watch = |_: &Live<'_>| ControlFlow::Continue(());
+    let finished = optimize(&problem, &RunOptions::default(), None, &mut watch)
+        .unwrap_or_else(|e| panic!("{e}"));
+    let found = &finished.found[finished.best];
+    assert_eq!(found.status, Status::Optimal, "{}", found.message);
+    let again = found.certificate.as_ref().expect("it was run again");
+    assert!(found.objective < -0.87 && found.kkt < 1e-6, "{} {:e}", found.objective, found.kkt);
+    assert!(again.state_error < 1e-5, "{again:?}");
+    assert!((again.objective - found.objective).abs() < 1e-5, "{again:?}");
+}
+
+/// Every walking problem is read and its program built.
+#[test]
+fn all_walking_problems_are_read() {
+    let load = |model: &str, _: &[(String, String)]| {
+        load_text(
+            model,
+            gelenk_scenes::scene(model).expect("in the gallery").text,
+            &LoadOptions::default(),
+        )
+    };
+    let mut count = 0;
+    for named in gelenk_optimize::gallery::PROBLEMS {
+        if ["walk-", "run-", "quadruped"].iter().any(|start| named.name.starts_with(start)) {
+            Problem::read(named.name, named.text, &[], &load).unwrap_or_else(|e| panic!("{e}"));
+            count += 1;
+        }
+    }
+    assert_eq!(count, 14);
 }

@@ -66,6 +66,7 @@ scenes! {
     "stack": "ten boxes on one another stand still";
     "pyramid": "fifty-five bricks in ten rows";
     "arch": "loose wedge stones, held by weight and friction alone";
+    "dominoes": "thirty dominoes fall one after the other";
     "newtons-cradle": "five hanging balls: what goes in comes out";
     "spinning-top": "top on a table: precession with a tip free to slide";
     "tippe-top": "ball with a low centre of mass: it turns over";

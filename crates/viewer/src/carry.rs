@@ -55,7 +55,7 @@ mod tests {
     fn a_longer_crank_is_closed_again_near_where_it_was() {
         let (old, new) = (four_bar("0.4"), four_bar("0.42"));
         let state = carry(&old, &new, &old.start).expect("it closes");
-        let moved = (&state.s).into_iter().zip(&old.start.s).map(|(a, b)| (a - b).norm());
+        let moved = state.s.iter().zip(&old.start.s).map(|(a, b)| (a - b).norm());
         assert!(moved.fold(0.0, f64::max) < 0.1);
         let simulation = gelenk_impulse::Simulation::from_state(&new, &new.run, state);
         simulation.expect("it runs").step().expect("a step");

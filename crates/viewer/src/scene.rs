@@ -66,7 +66,7 @@ fn shape_json(body: &Body, shape: &Shape) -> Option<Value> {
     let mut value = match &shape.geometry {
         Geometry::Box { size } => json!({ "type": "box", "size": size.as_slice() }),
         Geometry::Sphere { radius } => json!({ "type": "sphere", "radius": radius }),
-        Geometry::Cylinder { radius, length } => {
+        Geometry::Cylinder { radius, length } | Geometry::Rod { radius, length } => {
             json!({ "type": "cylinder", "radius": radius, "length": length })
         }
         Geometry::Capsule { radius, length } => {
@@ -74,9 +74,6 @@ fn shape_json(body: &Body, shape: &Shape) -> Option<Value> {
         }
         Geometry::Cone { radius, length } => {
             json!({ "type": "cone", "radius": radius, "length": length })
-        }
-        Geometry::Rod { radius, length } => {
-            json!({ "type": "cylinder", "radius": radius, "length": length })
         }
         Geometry::Plane { size } => json!({ "type": "plane", "size": size }),
         Geometry::Heightfield { size, n_x, heights } => {

@@ -231,7 +231,7 @@ fn checkpoint_failure(error: &CheckpointError) -> Failure {
 /// Tells iterations, writes checkpoints, listens for Ctrl-C.
 struct Watch<'a> {
     lines: bool,
-    headed: Option<(usize, usize, usize)>,
+    headed: Option<gelenk::optimize::problem::Stage>,
     checkpoint: Option<&'a Path>,
     key: &'a str,
     synced: Option<Instant>,
@@ -259,7 +259,7 @@ impl Watch<'_> {
     }
 
     fn line(&mut self, live: &Live<'_>) {
-        let stage = (live.stage.start, live.stage.step, live.stage.round);
+        let stage = live.stage;
         if self.headed != Some(stage) {
             self.headed = Some(stage);
             let mut title = String::new();
@@ -268,6 +268,9 @@ impl Watch<'_> {
             }
             if live.of.1 > 1 {
                 let _ = write!(title, "homotopy step {} of {}  ", live.stage.step + 1, live.of.1);
+            }
+            if live.stage.shorter {
+                title.push_str("half the horizon first  ");
             }
             if live.stage.round > 0 {
                 title.push_str("finer integration steps");

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use gelenk::expr::Rational;
+use gelenk::model::Model;
 use gelenk::singular::{
-    Analysis, Branch, CrossOptions, CrossRun, Error, Field, Method, PointConstraints, Position,
-    Resolution, SingularError, System, analyse_model, cross_model, place_text, point_constraints,
+    Analysis, Branch, CrossOptions, CrossRun, Error, Field, Method, Passage, PointConstraints,
+    Position, Resolution, SingularError, System, analyse_model, cross_model, follow, place_text,
+    point_constraints,
 };
 use serde_json::{Map, Value, json};
 
@@ -17,7 +19,10 @@ use crate::text::sig;
 
 pub(crate) fn run(args: &SingularitiesArgs, manner: Manner) -> Result<Answer, Failure> {
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
-    let constraints = point_constraints(&loaded).map_err(|error| failure(&error))?;
+    let constraints = match point_constraints(&loaded) {
+        Err(SingularError::Body(_)) => return Ok(followed(args, &loaded.model)),
+        found => found.map_err(|error| failure(&error))?,
+    };
     let analysis = analyse_model(&constraints, args.work).map_err(|error| failure(&error))?;
     let mut text = analysis.to_string();
     if !constraints.free.is_empty() {
@@ -40,6 +45,92 @@ pub(crate) fn run(args: &SingularitiesArgs, manner: Manner) -> Result<Answer, Fa
         }
     }
     Ok(Answer::done(json, text))
+}
+
+/// Models of rigid bodies: the singular positions on the way of the run.
+fn followed(args: &SingularitiesArgs, model: &Model) -> Answer {
+    let duration = args.duration.unwrap_or(model.run.duration);
+    let (passages, end) = follow(model, duration, args.tolerance);
+    let mut text = format!(
+        "{}: rigid bodies in natural coordinates, followed from the start for {duration} s\n",
+        model.name
+    );
+    if passages.is_empty() {
+        text.push_str("  no singular position is met\n");
+    }
+    for passage in &passages {
+        write_passage(&mut text, passage);
+    }
+    let positions: Vec<Value> = passages.iter().map(passage_json).collect();
+    let json = json!({ "model": model.name, "duration": duration, "passages": positions });
+    let answer = Answer::done(json, text);
+    match end {
+        Some(error) => answer.failed(Failure::new(Exit::Failed, error.to_string())),
+        None => answer,
+    }
+}
+
+/// A direction in named coordinates: "A.x : B.x = 1 : 2".
+fn direction(names: &[String], values: &[f64]) -> String {
+    let values: Vec<String> = values.iter().map(|x| sig(*x, 6)).collect();
+    format!("{} = {}", names.join(" : "), values.join(" : "))
+}
+
+fn write_passage(text: &mut String, passage: &Passage) {
+    let centres = passage.place.iter().filter(|(name, _)| !name.contains(".R."));
+    let place: Vec<String> = centres
+        .map(|(name, x)| {
+            let x = if x.abs() < 5e-10 { 0.0 } else { *x };
+            format!("{} = {}", name.replace(".s.", "."), sig(x, 9))
+        })
+        .collect();
+    let _ = writeln!(text, "\nsingular position at t = {:.9} s", passage.time);
+    let _ = writeln!(text, "  {}", place.join(", "));
+    let _ = writeln!(
+        text,
+        "  {} independent conditions on {} coordinates, ranks lost here: {}, t-order {}",
+        passage.independent,
+        passage.place.len(),
+        passage.lost,
+        passage.order
+    );
+    if !passage.redundant.is_empty() {
+        let _ = writeln!(text, "  redundant everywhere: {}", passage.redundant.join("; "));
+    }
+    let _ = writeln!(text, "  what is left of the conditions in lowest order:");
+    for line in &passage.reduced {
+        let _ = writeln!(text, "    {line}");
+    }
+    if let Some(chart) = passage.variables.first() {
+        let _ = writeln!(text, "  blown up along {chart}, {} round(s):", passage.rounds);
+    }
+    for line in &passage.blown_up {
+        let _ = writeln!(text, "    {line}");
+    }
+    for branch in &passage.branches {
+        let _ = writeln!(text, "  branch {}", direction(&passage.variables, branch));
+    }
+    let _ = writeln!(text, "  taken  {}", direction(&passage.variables, &passage.taken));
+}
+
+fn passage_json(passage: &Passage) -> Value {
+    let place: Map<String, Value> =
+        passage.place.iter().map(|(name, x)| (name.clone(), (*x).into())).collect();
+    json!({
+        "time": passage.time,
+        "kind": "singularity",
+        "place": place,
+        "independent": passage.independent,
+        "redundant": passage.redundant,
+        "ranks_lost": passage.lost,
+        "t_order": passage.order,
+        "rounds": passage.rounds,
+        "variables": passage.variables,
+        "reduced": passage.reduced,
+        "blown_up": passage.blown_up,
+        "branches": passage.branches,
+        "taken": passage.taken,
+    })
 }
 
 fn failure(error: &SingularError) -> Failure {

@@ -83,9 +83,9 @@ impl Op {
             Self::Min | Self::Max | Self::Select => {
                 // Which of the three it is shows on their numbers.
                 let chosen = self.beside(here, [0.0, 1.0, 2.0], value);
-                if chosen == 0.0 {
+                if chosen < 0.5 {
                     a
-                } else if chosen == 1.0 {
+                } else if chosen < 1.5 {
                     b
                 } else {
                     c

@@ -70,6 +70,8 @@ pub struct Factor {
     pub blurred: usize,
     /// The smallest pivot above that, as a part of its row's own response.
     pub clear: f64,
+    /// The first row of the block with that pivot; `None` where all are whole.
+    pub clear_row: Option<usize>,
 }
 
 /// A block of rows in elimination order.
@@ -147,6 +149,7 @@ impl Factor {
             weakest: 1.0,
             blurred: 0,
             clear: 1.0,
+            clear_row: None,
         };
         // Places of the blocks: diagonal, then those below it by their position in the order.
         let mut n_values = 0;
@@ -307,7 +310,7 @@ impl Factor {
 
     fn factorize(&mut self) {
         (self.redundant, self.weakest) = (0, 1.0);
-        (self.blurred, self.clear) = (0, 1.0);
+        (self.blurred, self.clear, self.clear_row) = (0, 1.0, None);
         let mut inverse = [0.0; MAX_ROWS * MAX_ROWS];
         // K_ij of the entries of one column, before they become L_ij = K_ij D⁻¹.
         let mut raw = [0.0; MAX_ROWS * MAX_ROWS];
@@ -320,7 +323,10 @@ impl Factor {
             self.redundant += pivots.dropped;
             self.weakest = self.weakest.min(pivots.weakest);
             self.blurred += pivots.blurred;
-            self.clear = self.clear.min(pivots.clear);
+            if pivots.clear < self.clear {
+                self.clear = pivots.clear;
+                self.clear_row = Some(column.first_row);
+            }
             self.values[column.diagonal..][..n * n].copy_from_slice(inverse);
             // target −= L_a K_bᵀ with L_a = K_a D⁻¹; b runs before a, so K_b is still raw where a = b comes last.
             let (from, to) = column.updates;

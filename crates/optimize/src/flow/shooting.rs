@@ -49,6 +49,8 @@ pub struct Shooting<F> {
     durations: Vec<Duration>,
     /// Ends of the sub-steps of every interval, as parts of it.
     steps: Vec<Vec<f64>>,
+    /// Least number of sub-steps.
+    least: usize,
     nodes: Nodes,
     quantities: Vec<String>,
 }
@@ -106,8 +108,9 @@ impl<F: Charted> Shooting<F> {
         parameters: &[String],
     ) -> Self {
         let quantities = quantity_names(states, controls, parameters, shape);
-        let steps = vec![equal_steps(steps); durations.len()];
-        Shooting { flow, shape, durations, steps, nodes: Nodes::Plain, quantities }
+        let least = steps.max(1);
+        let steps = vec![equal_steps(least); durations.len()];
+        Shooting { flow, shape, durations, steps, least, nodes: Nodes::Plain, quantities }
     }
 
     /// The flow.
@@ -247,7 +250,7 @@ impl<F: Charted> Shooting<F> {
         seeds
     }
 
-    /// Chooses the steps of every interval anew, for an error of `tolerance` (relative to 1 + |x|) in each, from the stages' points z, and keeps
+    /// Chooses the steps of every interval anew, at least as many as at first (rounded up to a power of 2), for an error of `tolerance` (relative to 1 + |x|) in each, from the stages' points z, and keeps
     /// them. The maps change by about as much as the error was.
     pub fn choose_steps(&mut self, points: &[DVector<f64>], tolerance: f64) -> Result<(), Fault> {
         let mut all = Vec::with_capacity(self.intervals());
@@ -255,7 +258,7 @@ impl<F: Charted> Shooting<F> {
             let (xi, u, p) = self.split(interval, points[interval].as_slice());
             let x0 = self.state(interval, xi)?;
             let leg = self.leg(interval, &x0, u, p);
-            let steps = Runner::new(&self.flow).choose_steps(&leg, tolerance);
+            let steps = Runner::new(&self.flow).choose_steps(&leg, tolerance, self.least);
             all.push(steps.map_err(|stuck| fault(interval, stuck))?);
         }
         self.steps = all;
@@ -456,12 +459,14 @@ impl<F: Flow> Runner<'_, F> {
         &mut self,
         leg: &Leg<'_>,
         tolerance: f64,
+        least: usize,
     ) -> Result<Vec<f64>, Stuck> {
         const FINEST: u32 = 12;
+        let coarsest = least.next_power_of_two().trailing_zeros().min(FINEST);
         let mut ends = Vec::new();
         let mut x = leg.x0.to_vec();
         // Steps are 1/2^level of the interval, at multiples of their length.
-        let (mut at, mut level) = (0u32, 0u32);
+        let (mut at, mut level) = (0u32, coarsest);
         while at < 1 << FINEST {
             let length = 1 << (FINEST - level);
             let part = |k: u32| f64::from(k) / f64::from(1u32 << FINEST);
@@ -473,7 +478,10 @@ impl<F: Flow> Runner<'_, F> {
                 at += length;
                 ends.push(part(at));
                 // A longer step where it would surely do, and where it is at a multiple of its length.
-                while error < tolerance / 128.0 && level > 0 && at % (2 << (FINEST - level)) == 0 {
+                while error < tolerance / 128.0
+                    && level > coarsest
+                    && at % (2 << (FINEST - level)) == 0
+                {
                     level -= 1;
                     if error >= tolerance / 8192.0 {
                         break;

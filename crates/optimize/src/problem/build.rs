@@ -110,6 +110,7 @@ struct Read {
     intervals: usize,
     fine: usize,
     accuracy: f64,
+    steps: usize,
     simulate: bool,
     durations: Vec<Duration>,
     /// Guess of the whole duration.
@@ -121,6 +122,7 @@ pub(crate) fn build(
     problem: &Problem,
     step: usize,
     intervals: Option<usize>,
+    shorter: bool,
 ) -> Result<Instance, Diagnostics> {
     let spec = &problem.spec;
     let homotopy = problem.step(step);
@@ -177,7 +179,22 @@ pub(crate) fn build(
             read.intervals = n.clamp(1, MOST_INTERVALS);
         }
         let duration = homotopy.and_then(|h| h.duration.as_ref()).unwrap_or(&grid.duration);
+        let n_whole = read.intervals;
+        if shorter {
+            read.intervals = n_whole.div_ceil(2);
+        }
         set_duration(scope, read, duration, &free, &free_start);
+        if shorter {
+            // Half the intervals, as long as before.
+            let share = read.intervals as f64 / n_whole as f64;
+            read.length *= share;
+            for duration in &mut read.durations {
+                match duration {
+                    Duration::Fixed(length) => *length *= share,
+                    Duration::Part { part, .. } => *part *= share,
+                }
+            }
+        }
     };
     if spec.phase.is_empty() {
         match &spec.grid {
@@ -270,7 +287,7 @@ pub(crate) fn build(
                             flow,
                             shape,
                             durations,
-                            2,
+                            read.steps,
                             &full_names,
                             &control_names,
                             &free,
@@ -313,7 +330,7 @@ pub(crate) fn build(
                     flow,
                     shape,
                     read.durations.clone(),
-                    2,
+                    read.steps,
                     &flow_names,
                     &controls,
                     &free,
@@ -671,6 +688,7 @@ fn read_grid(scope: &mut Scope<'_>, grid: &GridSpec, name: &str) -> Read {
         intervals: scope.count(&grid.intervals, MOST_INTERVALS).unwrap_or(1),
         fine: grid.fine.as_ref().and_then(|f| scope.count(f, 100)).unwrap_or(1),
         accuracy: grid.accuracy.as_ref().and_then(|a| positive(scope, a)).unwrap_or(1e-9),
+        steps: grid.steps.as_ref().and_then(|s| scope.count(s, 1024)).unwrap_or(1),
         simulate,
         durations: Vec::new(),
         length: 1.0,

@@ -116,7 +116,12 @@ impl Problem {
 
     /// The program of a step, with a number of intervals of its own if given (of the last phase).
     pub fn instance(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
-        build::build(self, step, intervals)
+        build::build(self, step, intervals, false)
+    }
+
+    /// The same with half the horizon.
+    pub(crate) fn shorter(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
+        build::build(self, step, intervals, true)
     }
 
     pub(crate) fn parameters(&self, step: usize) -> Vec<(String, Span, Scalar)> {

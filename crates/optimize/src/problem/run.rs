@@ -23,7 +23,7 @@ const CERTIFY: f64 = 1e-11;
 /// What may differ from the file.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Number of starts: the guess, zero controls, then random ones. 0 counts as 1.
+    /// Number of starts: the guess, zero controls, then random ones, every fifth continued from half the horizon. 0 counts as 1.
     pub starts: usize,
     /// Seed of the random starts.
     pub seed: u64,
@@ -46,6 +46,8 @@ pub struct Stage {
     pub step: usize,
     /// Round of choosing integration steps, from 0.
     pub round: usize,
+    /// Whether half the horizon is solved first, to be continued.
+    pub shorter: bool,
 }
 
 /// One iteration, told.
@@ -232,8 +234,16 @@ fn kind_of(start: usize, seed: u64, warm: bool) -> (Start, String) {
         0 if warm => (Start::Guess, "given motion".into()),
         0 => (Start::Guess, "guess".into()),
         1 => (Start::Zero, "zero controls".into()),
-        _ => (Start::Random(seed.wrapping_add(start as u64)), format!("random controls {start}")),
+        _ => {
+            let more = if continued(start) { ", continued from half the horizon" } else { "" };
+            (Start::Random(seed.wrapping_add(start as u64)), format!("random controls {start}{more}"))
+        }
     }
+}
+
+/// Whether a start solves half the horizon first.
+fn continued(start: usize) -> bool {
+    start % 5 == 4
 }
 
 fn one_start(
@@ -250,11 +260,20 @@ fn one_start(
     let first = resume.as_ref().map_or(0, |c| c.stage.step);
     let mut iterations = resume.as_ref().map_or(0, |c| c.iterations);
     let mut before = resume.as_ref().and_then(|c| c.before.clone());
-    for step in first..steps {
-        let last = step + 1 == steps;
-        let intervals = options.intervals.filter(|_| last);
-        let mut instance =
-            problem.instance(step, intervals).map_err(|d| Failed::File(Box::new(d)))?;
+    let mut jobs: Vec<(usize, bool)> = (first..steps).map(|step| (step, false)).collect();
+    let halved = match &resume {
+        Some(checkpoint) => checkpoint.stage.shorter,
+        None => continued(start),
+    };
+    if halved {
+        jobs.insert(0, (first, true));
+    }
+    for (step, shorter) in jobs {
+        let last = step + 1 == steps && !shorter;
+        let intervals = options.intervals.filter(|_| step + 1 == steps);
+        let built =
+            if shorter { problem.shorter(step, intervals) } else { problem.instance(step, intervals) };
+        let mut instance = built.map_err(|d| Failed::File(Box::new(d)))?;
         if let Some(tolerance) = options.tolerance
             && last
         {
@@ -272,7 +291,7 @@ fn one_start(
         }
         let mut job = Job {
             instance,
-            stage: Stage { start, step, round: 0 },
+            stage: Stage { start, step, round: 0, shorter },
             of: (starts, steps),
             iterations,
             found,
@@ -280,10 +299,23 @@ fn one_start(
             warm: before.is_some() || (options.warm.is_some() && start == 0),
         };
         let resumed = resume.take();
-        let (end, scales, x) = job.solve(resumed, watch).map_err(Failed::Start)?;
-        let end = job.found(end, &scales, &x, &label).map_err(Failed::Start)?;
+        let solved = job
+            .solve(resumed, watch)
+            .and_then(|(end, scales, x)| job.found(end, &scales, &x, &label));
+        let end = match solved {
+            Ok(end) => end,
+            // One start without a motion is told; the others go on.
+            Err(fault) if starts > 1 && !shorter => job.faulty(&fault, &label).map_err(Failed::Start)?,
+            Err(_) if shorter => continue,
+            Err(fault) => return Err(Failed::Start(fault)),
+        };
         iterations = end.iterations;
         let fine = end.status == Status::Optimal;
+        if shorter && end.status != Status::Stopped {
+            // Whatever it came to is a start.
+            before = Some(end.solution);
+            continue;
+        }
         if last || !fine {
             let mut end = end;
             if !last && end.status != Status::Stopped {
@@ -578,6 +610,24 @@ impl Job<'_> {
         }
     }
 
+    /// A start whose motion has no value.
+    fn faulty(&self, fault: &Fault, label: &str) -> Result<Found, Fault> {
+        Ok(Found {
+            start: self.stage.start,
+            kind: label.to_owned(),
+            status: Status::Faulty,
+            objective: 0.0,
+            kkt: f64::MAX,
+            infeasibility: f64::MAX,
+            iterations: self.iterations,
+            solution: self.instance.solution(&self.instance.x)?,
+            violated: Vec::new(),
+            message: fault.to_string(),
+            certificate: None,
+            active: 0,
+        })
+    }
+
     /// The end of a start, told in the problem's own words and units.
     fn found(&self, end: JobEnd, scales: &Scales, x: &[f64], label: &str) -> Result<Found, Fault> {
         let program = &self.instance.program;
@@ -593,8 +643,10 @@ impl Job<'_> {
         let mut violated: Vec<(RowAt, f64)> =
             end.violated.iter().map(|&(row, v)| (row, v / unit(row))).collect();
         let infeasibility = violated.iter().fold(0.0_f64, |m, (_, v)| m.max(v.abs()));
-        // Conditions of the user say more than continuity.
-        violated.sort_by_key(|(row, _)| matches!(row, RowAt::Link(..)));
+        // Conditions of the user say more than continuity and copies of start values.
+        violated.sort_by_key(|&(row, _)| {
+            matches!(row, RowAt::Link(..)) || program.describe(row).starts_with("`start.")
+        });
         let named: Vec<(String, f64)> =
             violated.iter().take(8).map(|&(row, v)| (program.describe(row), v)).collect();
         let solution = self.instance.solution(x)?;

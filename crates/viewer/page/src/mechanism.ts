@@ -417,7 +417,9 @@ export class Mechanism {
           continue;
         }
         const at = this.layout.atContacts + CONTACT * k;
-        force.fromArray(frame.x, at + 8).multiplyScalar(scale);
+        // On the one of the two that moves.
+        const sign = this.run.scene.bodies[frame.x[at]]?.fixed ? -1 : 1;
+        force.fromArray(frame.x, at + 8).multiplyScalar(sign * scale);
         this.contactArrows.set(k, this.a.fromArray(frame.x, at + 2), force, radius);
       }
     }

@@ -249,7 +249,7 @@ export class Stage {
     const { scene, layout, frames } = main.run;
     const [pivot, p] = [new Vector3(), new Vector3()];
     scene.joints.forEach((joint, j) => {
-      if (!joint.bodies.some((body) => scene.bodies[body].fixed)) return;
+      if (joint.type === 'fixed' || !joint.bodies.some((body) => scene.bodies[body].fixed)) return;
       pivot.fromArray(frames[0].x, layout.atJoints + JOINT * j);
       let reach = 0;
       scene.bodies.forEach((body, i) => {

@@ -72,14 +72,11 @@ fn mathml(latex: &str, display_mode: DisplayMode) -> String {
     let events: Result<Vec<_>, _> = parser.collect();
     let config = RenderConfig { display_mode, ..RenderConfig::default() };
     let mut out = String::new();
-    match events {
-        Ok(events) => {
-            let events = events.into_iter().map(Ok::<_, std::convert::Infallible>);
-            if push_mathml(&mut out, events, config).is_ok() {
-                return out;
-            }
+    if let Ok(events) = events {
+        let events = events.into_iter().map(Ok::<_, std::convert::Infallible>);
+        if push_mathml(&mut out, events, config).is_ok() {
+            return out;
         }
-        Err(_) => {}
     }
     format!("<code>{}</code>", escape(&latex))
 }

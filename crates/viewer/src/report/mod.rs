@@ -121,7 +121,7 @@ impl Report {
 
     /// Puts a motion in, shown at the top; a second one lies over the first as a ghost. `facts` are shown beside it:
     /// `settings`, `certificate`.
-    pub fn motion(&mut self, label: &str, model: &Model, motion: Motion, facts: Value) {
+    pub fn motion(&mut self, label: &str, model: &Model, motion: Motion, facts: &Value) {
         let frames: Vec<Frame> = motion.frames.into_frames();
         if frames.is_empty() {
             return;
@@ -245,7 +245,7 @@ mod tests {
         let settings = RunSettings { duration: 0.5, ..loaded.model.run.clone() };
         let (motion, _) = Motion::of_run(&loaded, &settings).expect("it runs");
         let mut report = Report::new("</script><b>x", "a \"test\" & more");
-        report.motion("</script>", &loaded.model, motion, json!({ "x": "</script><!--" }));
+        report.motion("</script>", &loaded.model, motion, &json!({ "x": "</script><!--" }));
         report.model(&loaded);
         report.facts(&json!({ "state_hash": "<i>", "n": 3 }));
         let html = report.to_html();

@@ -12,7 +12,7 @@ use gelenk_viewer::{Loader, Running, ServeOptions, Subject, spawn};
 use serde_json::Value;
 
 /// A live server of a gallery model.
-pub fn live(scene: &'static str) -> Running {
+pub(crate) fn live(scene: &'static str) -> Running {
     let load: Loader = Arc::new(move |overrides: &[(String, String)]| {
         let text = gelenk::scenes::scene(scene).ok_or("no such scene")?.text;
         let options = LoadOptions { overrides: overrides.to_vec(), ..LoadOptions::default() };
@@ -25,14 +25,14 @@ pub fn live(scene: &'static str) -> Running {
 }
 
 /// Host and port, and the path with the token, of a server's address.
-pub fn parts(server: &Running) -> (String, String) {
+pub(crate) fn parts(server: &Running) -> (String, String) {
     let rest = server.address.strip_prefix("http://").expect("http");
     let (host, path) = rest.split_once('/').expect("a path");
     (host.to_owned(), format!("/{path}"))
 }
 
 /// Sends a request and gives the whole answer.
-pub fn ask(server: &Running, request: &str) -> String {
+pub(crate) fn ask(server: &Running, request: &str) -> String {
     let mut stream = connect(server);
     stream.write_all(request.as_bytes()).expect("written");
     let mut answer = Vec::new();
@@ -41,11 +41,11 @@ pub fn ask(server: &Running, request: &str) -> String {
 }
 
 /// A plain request with some headers, the connection closed after it.
-pub fn get(server: &Running, path: &str, headers: &str) -> String {
+pub(crate) fn get(server: &Running, path: &str, headers: &str) -> String {
     ask(server, &format!("GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n"))
 }
 
-pub fn connect(server: &Running) -> TcpStream {
+pub(crate) fn connect(server: &Running) -> TcpStream {
     let stream = TcpStream::connect(parts(server).0).expect("connected");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
     stream
@@ -53,20 +53,20 @@ pub fn connect(server: &Running) -> TcpStream {
 
 /// What a websocket says.
 #[derive(Debug)]
-pub enum Said {
+pub(crate) enum Said {
     Text(Value),
     Binary(Vec<u8>),
     Closed,
 }
 
 /// A websocket.
-pub struct Client {
-    pub stream: TcpStream,
+pub(crate) struct Client {
+    pub(crate) stream: TcpStream,
 }
 
 impl Client {
     /// Opens one as the page does.
-    pub fn open(server: &Running) -> Self {
+    pub(crate) fn open(server: &Running) -> Self {
         let (host, path) = parts(server);
         let (client, head) = Client::knock(server, &path, &host, &format!("http://{host}"));
         assert!(head.starts_with("HTTP/1.1 101"), "{head}");
@@ -74,7 +74,7 @@ impl Client {
     }
 
     /// Asks for one; gives the answer's head.
-    pub fn knock(server: &Running, path: &str, host: &str, origin: &str) -> (Self, String) {
+    pub(crate) fn knock(server: &Running, path: &str, host: &str, origin: &str) -> (Self, String) {
         let mut stream = connect(server);
         let request = format!(
             "GET {path}socket HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n\
@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// Sends bytes with an opcode, masked as clients must.
-    pub fn frame(&mut self, opcode: u8, payload: &[u8]) {
+    pub(crate) fn frame(&mut self, opcode: u8, payload: &[u8]) {
         let mut bytes = vec![0x80 | opcode];
         match payload.len() {
             n @ 0..126 => bytes.push(0x80 | u8::try_from(n).expect("short")),
@@ -109,12 +109,12 @@ impl Client {
         let _ = self.stream.write_all(&bytes);
     }
 
-    pub fn wish(&mut self, text: &str) {
+    pub(crate) fn wish(&mut self, text: &str) {
         self.frame(1, text.as_bytes());
     }
 
     /// The next message.
-    pub fn hear(&mut self) -> Said {
+    pub(crate) fn hear(&mut self) -> Said {
         let mut head = [0; 2];
         if self.stream.read_exact(&mut head).is_err() {
             return Said::Closed;
@@ -142,7 +142,7 @@ impl Client {
     }
 
     /// The next text that `wanted` accepts; others are passed over, within 20 s.
-    pub fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(20) {
             match self.hear() {
@@ -155,7 +155,7 @@ impl Client {
     }
 
     /// The next frame of run 0: index and time, and the numbers of the bodies.
-    pub fn moment(&mut self) -> (u32, f64, Vec<f32>) {
+    pub(crate) fn moment(&mut self) -> (u32, f64, Vec<f32>) {
         loop {
             match self.hear() {
                 Said::Binary(bytes) if bytes.len() > 96 => {

@@ -6,8 +6,11 @@
 
 mod cholesky;
 mod cone;
+mod coupled;
+mod lu;
 mod newton;
 mod pattern;
+mod relax;
 
 use gelenk_model::Model;
 
@@ -34,6 +37,15 @@ const MOST_OFF: f64 = 100.0;
 
 /// Most looks at C(t+h).
 const MOST_LOOKS: u32 = 12;
+
+/// The ways to friction whose limits are the normal impulses, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Limits of the round before, and within the round where all have taken their sides: [`coupled`].
+    Limits,
+    /// Cones with shifts: [`cone`].
+    Cones,
+}
 
 /// Memory of the solver.
 #[derive(Clone, Debug, Default)]
@@ -172,30 +184,30 @@ impl Primal {
         (slow, rate): (f64, f64),
         see: &mut impl FnMut(&mut Newton, &mut Rows, &mut Bodies, usize),
     ) -> (u64, bool) {
-        self.newton.cones = false;
-        let (solves, settled) =
-            self.settle_by_looks(island, rows, bodies, velocity, (slow, rate), see);
-        let slides = |i: &usize| rows.slides(*i) && !rows.inactive[*i];
-        let blocks = &self.pattern.blocks[island.blocks.0..island.blocks.1];
-        if settled || !blocks.iter().any(slides) {
-            return (solves, settled);
+        let mut solves = 0;
+        for way in [Way::Limits, Way::Cones] {
+            self.newton.cones = way == Way::Cones;
+            let (own, settled) =
+                self.settle_by_looks(island, rows, bodies, velocity, (slow, rate), see);
+            solves += own;
+            let slides = |i: &usize| rows.slides(*i) && !rows.inactive[*i];
+            let blocks = &self.pattern.blocks[island.blocks.0..island.blocks.1];
+            if settled || way == Way::Cones || !blocks.iter().any(slides) {
+                return (solves, settled);
+            }
+            for &i in blocks {
+                let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+                self.newton.p[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
+                let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+                now[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
+            }
+            // Islands share no body that moves.
+            for &body in &self.pattern.body[island.columns.0..island.columns.1] {
+                bodies.twists[body] = rows.begun_twists[body];
+                bodies.touch(body);
+            }
         }
-        for &i in blocks {
-            let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
-            self.newton.p[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
-            let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
-            now[row..row + n].copy_from_slice(&rows.begun[row..row + n]);
-        }
-        // Islands share no body that moves.
-        for &body in &self.pattern.body[island.columns.0..island.columns.1] {
-            bodies.twists[body] = rows.begun_twists[body];
-            bodies.touch(body);
-        }
-        self.newton.cones = true;
-        let (own, settled) =
-            self.settle_by_looks(island, rows, bodies, velocity, (slow, rate), see);
-        self.newton.cones = false;
-        (solves + own, settled)
+        (solves, false)
     }
 
     /// Each look at the rates gives a linear problem, which is solved to the end before the next look. What moves is solved for unless it is
@@ -247,6 +259,10 @@ impl Primal {
             }
             before = deep;
             newton.begin(pattern, rows, island);
+            if look == 0 && !rests {
+                newton.relax(pattern, rows, island);
+                newton.trusts = true;
+            }
             let Found { solves: own, off, loose: open } =
                 newton.settle(pattern, rows, island, Near { held: 0.5 * DEEP, ..near });
             solves += own;

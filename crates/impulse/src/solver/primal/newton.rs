@@ -2,6 +2,8 @@
 
 use super::cholesky::{Cholesky, Six};
 use super::cone::{Place, nearest};
+use super::coupled::Kept;
+use super::lu::Lu;
 use super::pattern::{Island, Pattern};
 use crate::bounds::{Bound, SLIP_PART};
 use crate::rows::Rows;
@@ -12,7 +14,7 @@ use crate::solver::Anderson;
 /// Weight of the rows, as a multiple of 1/K of each alone. A larger one needs fewer rounds but takes more digits: what is left of a
 /// direction in which all rows together move the bodies by σ ≤ 1 (K scaled) is 1/(1 + r σ) a round, and rounding of rates
 /// reaches the impulses r-fold.
-const WEIGHT: f64 = 1e4;
+pub(super) const WEIGHT: f64 = 1e4;
 
 /// Most solves of one linear problem.
 const MOST_SOLVES: u64 = 100;
@@ -28,6 +30,16 @@ const LOST: f64 = 10.0;
 
 /// Solves after which an island that has not come nearer for so long is given up.
 const PATIENCE: u64 = 15;
+
+/// An island is not given up before so many rounds: the first one may take many solves.
+const LEAST_ROUNDS: u32 = 5;
+
+/// Rounds before friction follows the normal impulses at once ([`coupled`](super::coupled)), and after a try that did not help.
+const FIRST_TRY: u32 = 2;
+const PAUSE: u32 = 1;
+
+/// The part of the error that a try leaves that is worth another.
+const GAIN: f64 = 0.5;
 
 /// How near is near enough, as parts of what is allowed.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +61,7 @@ impl Near {
 
 /// What a row block does in the solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     /// Its impulse is given: at a bound, or inactive.
     Given,
     /// Its rows are equations.
@@ -72,31 +84,30 @@ pub(super) struct Found {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Newton {
     /// Ĵ = J M^(−1/2) in principal axes of the bodies, in the layout of [`Rows::jac`].
-    jac: Vec<f64>,
+    pub(super) jac: Vec<f64>,
     /// K⁻¹ of blocks that are equations, in the layout of [`Rows::k_inv`].
-    k_inv: Vec<f64>,
+    pub(super) k_inv: Vec<f64>,
     /// K of bounded blocks: largest eigenvalue. (n blocks)
-    stiffness: Vec<f64>,
+    pub(super) stiffness: Vec<f64>,
     /// Impulses that rows have, and what they would have by the rates there are. (n_rows)
     pub p: Vec<f64>,
-    next: Vec<f64>,
     /// The impulses that the weights pull to: those of the round before. (n_rows)
-    centre: Vec<f64>,
+    pub(super) centre: Vec<f64>,
     /// The best so far. (n_rows)
-    best: Vec<f64>,
+    pub(super) best: Vec<f64>,
     /// Rates to be closed, and how they change along a step. (n_rows)
     pub e: Vec<f64>,
-    e_step: Vec<f64>,
+    pub(super) e_step: Vec<f64>,
     /// How far a rate may be off. (n blocks)
     pub allowed: Vec<f64>,
     /// Rates below this are rounding where impulses are found.
     pub floor: f64,
     /// (n blocks)
-    side: Vec<Side>,
+    pub(super) side: Vec<Side>,
     side_before: Vec<Side>,
     sides_of_round: Vec<Side>,
     /// Largest friction impulse. (n blocks)
-    limit: Vec<f64>,
+    pub(super) limit: Vec<f64>,
     /// Whether normals and friction of contacts are taken together, as cones; see [`settle`](Newton::settle).
     pub cones: bool,
     /// The friction block of each normal block that is taken as a cone. (n blocks)
@@ -108,9 +119,22 @@ pub(super) struct Newton {
     frozen: bool,
     trend: Option<Anderson>,
     /// Ĵᵀ p and steps of it. (n columns)
-    u: Vec<Six>,
-    step: Vec<Six>,
-    factor: Cholesky,
+    pub(super) u: Vec<Six>,
+    pub(super) step: Vec<Six>,
+    pub(super) factor: Cholesky,
+    /// Whether the limits of friction follow the normal impulses within a round; see [`coupled`](super::coupled).
+    pub coupled: bool,
+    pub(super) direction: Vec<Six>,
+    pub(super) kept: Kept,
+    /// Sides by the impulses of the guess, where there are any. (n blocks)
+    pub(super) trusted: Vec<Side>,
+    pub trusts: bool,
+    /// Weight of the rows where friction is coupled.
+    pub(super) weight: f64,
+    /// The part of the friction that is left out; see [`Newton::add_friction`].
+    pub(super) missing: f64,
+    pub(super) next: Vec<f64>,
+    pub(super) lu: Lu,
 }
 
 impl Newton {
@@ -128,12 +152,14 @@ impl Newton {
             numbers.resize(n_blocks, 0.0);
         }
         self.trend = None;
+        self.weight = WEIGHT;
         self.cone.resize(n_blocks, None);
         self.side.resize(n_blocks, Side::Given);
         self.side_before.resize(n_blocks, Side::Given);
         self.u.resize(pattern.body.len(), [0.0; 6]);
         self.step.resize(pattern.body.len(), [0.0; 6]);
         self.factor.resize(pattern);
+        self.lu.resize(pattern);
         for (i, block) in rows.blocks.iter().enumerate() {
             let (n, width) = (block.n_rows, 6 * block.n_bodies);
             for slot in 0..block.n_bodies {
@@ -210,6 +236,31 @@ impl Newton {
         island: &Island,
         near: Near,
     ) -> Found {
+        let mut solves = 0;
+        if std::mem::take(&mut self.trusts) {
+            let (own, mut found) = self.trust(pattern, rows, island, near);
+            solves += own;
+            if !found && !self.cones {
+                let own;
+                (own, found) = self.add_friction(pattern, rows, island, near);
+                solves += own;
+            }
+            if found {
+                return Found { solves, off: 0.0, loose: 0.0 };
+            }
+        }
+        let found = self.rounds(pattern, rows, island, near);
+        Found { solves: solves + found.solves, ..found }
+    }
+
+    /// The rounds of [`settle`](Newton::settle).
+    pub(super) fn rounds(
+        &mut self,
+        pattern: &Pattern,
+        rows: &Rows,
+        island: &Island,
+        near: Near,
+    ) -> Found {
         let (mut most, patience) =
             if self.cones { MOST_CONE_SOLVES } else { (MOST_SOLVES, PATIENCE) };
         let (mut solves, mut rounds) = (0, 0);
@@ -217,10 +268,32 @@ impl Newton {
         self.frozen = false;
         let (mut fresh, mut first_left) = (true, 0.0);
         let (mut best, mut best_at, mut best_enough) = (f64::INFINITY, 0, f64::INFINITY);
-        let (mut factored, mut inner) = (false, 0);
+        let (mut factored, mut inner, mut next_try) = (false, 0, FIRST_TRY);
+        self.coupled = false;
+        self.sides_of_round.clear();
         loop {
             if fresh {
-                let worst = self.worst(pattern, rows, island, near);
+                let mut worst = self.worst(pattern, rows, island, near);
+                if rounds >= next_try && !self.frozen && self.slips(pattern, island) {
+                    self.trust_impulses(pattern, rows, island);
+                    let (own, found) = self.trust(pattern, rows, island, near);
+                    solves += own;
+                    factored = false;
+                    if found {
+                        return Found { solves, off: 0.0, loose: 0.0 };
+                    }
+                    worst = self.worst(pattern, rows, island, near);
+                    while worst >= 1.0 {
+                        let (own, after) = self.try_coupled(pattern, rows, island, near, worst);
+                        solves += own;
+                        if after > GAIN * worst {
+                            next_try = rounds + PAUSE;
+                            worst = worst.min(after);
+                            break;
+                        }
+                        worst = after;
+                    }
+                }
                 if worst < 1.0 {
                     let loose =
                         if self.frozen { self.looseness(pattern, rows, island) } else { 0.0 };
@@ -249,7 +322,9 @@ impl Newton {
                 if !worst.is_finite() {
                     break;
                 }
-                if solves >= most || solves > best_at + patience {
+                let tired = solves > best_at + patience && rounds > LEAST_ROUNDS
+                    || !self.cones && inner >= MOST_INNER && rounds > 1;
+                if solves >= most || tired {
                     if !self.cones || self.frozen || best_enough < 1.0 {
                         break;
                     }
@@ -301,7 +376,7 @@ impl Newton {
             let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
             let row = rows.blocks[slide].first_row;
             if self.p[row - 1] != 0.0 {
-                let right = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+                let right = self.disk_ratio(rows, slide).1 * self.e[row].hypot(self.e[row + 1]);
                 most = f64::max(most, (self.shift[i] - right).abs());
             }
         }
@@ -323,13 +398,20 @@ impl Newton {
         self.set_limits(pattern, rows, island);
     }
 
+    /// The row of the normal that goes with friction block `i`, and the largest ratio of their impulses.
+    #[inline]
+    pub(super) fn disk_ratio(&self, rows: &Rows, i: usize) -> (usize, f64) {
+        let (row, ratio) = rows.disk_ratio(i);
+        (row, (1.0 - self.missing) * ratio)
+    }
+
     /// Begins with shifts that may change.
     pub(super) fn unfreeze(&mut self) {
         self.frozen = false;
     }
 
     /// Which contacts are cones: those whose normal and friction both take part. (Where normals are given, friction has its disk.)
-    fn find_cones(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+    pub(super) fn find_cones(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let slide = i + 1;
             let pair = self.cones
@@ -351,7 +433,7 @@ impl Newton {
     fn cone_of(&self, rows: &Rows, i: usize) -> Option<(f64, f64, f64)> {
         let slide = self.cone[i].filter(|&slide| slide != i)?;
         let (n, t) = ((WEIGHT / self.stiffness[i]).sqrt(), (WEIGHT / self.stiffness[slide]).sqrt());
-        Some((n, t, rows.disk_ratio(slide).1 * n / t))
+        Some((n, t, self.disk_ratio(rows, slide).1 * n / t))
     }
 
     /// Whether block `i` is the friction of a cone, which goes with its normal.
@@ -369,7 +451,7 @@ impl Newton {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let Some(slide) = self.cone[i].filter(|&slide| slide != i) else { continue };
             let row = rows.blocks[slide].first_row;
-            self.wanted[i] = rows.disk_ratio(slide).1 * self.e[row].hypot(self.e[row + 1]);
+            self.wanted[i] = self.disk_ratio(rows, slide).1 * self.e[row].hypot(self.e[row + 1]);
         }
         let n = self.shift.len();
         let trend = self.trend.get_or_insert_with(|| Anderson::new(n));
@@ -413,17 +495,17 @@ impl Newton {
         ([-n * z[0], t * z[1], t * z[2]], place, weighted)
     }
 
-    fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+    pub(super) fn set_limits(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             if rows.blocks[i].bound == Bound::Disk {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 self.limit[i] = ratio * self.p[normal].abs();
             }
         }
     }
 
     /// P(p − D e) and the sides of all blocks.
-    fn respond(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+    pub(super) fn respond(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
             if self.goes_with_normal(i) {
@@ -439,6 +521,10 @@ impl Newton {
                 };
                 self.side[i + 1] = self.side[i];
                 continue;
+            }
+            if self.coupled && rows.blocks[i].bound == Bound::Disk {
+                let (normal, ratio) = self.disk_ratio(rows, i);
+                self.limit[i] = ratio * self.next[normal].abs();
             }
             let mut next = [0.0; small::MAX];
             self.side[i] = self.pressed(rows, i, 0.0, &mut next);
@@ -516,7 +602,7 @@ impl Newton {
     }
 
     /// The same of one block.
-    fn off_by(&self, rows: &Rows, i: usize, near: Near) -> f64 {
+    pub(super) fn off_by(&self, rows: &Rows, i: usize, near: Near) -> f64 {
         if rows.inactive[i] {
             return 0.0;
         }
@@ -544,7 +630,7 @@ impl Newton {
             Bound::None => e.iter().map(|e| e * e).sum::<f64>().sqrt() / (part * allowed),
             _ if k <= 0.0 => 0.0,
             Bound::Disk => {
-                let (normal, ratio) = rows.disk_ratio(i);
+                let (normal, ratio) = self.disk_ratio(rows, i);
                 let limit = ratio * self.p[normal].abs();
                 let mut x = [0.0; 2];
                 for a in 0..n {
@@ -554,6 +640,11 @@ impl Newton {
                 let (held, slow) = (small::length(p[0], p[n - 1]), small::length(e[0], e[n - 1]));
                 if slow < part * allowed && held <= limit * (1.0 + 1e-9) {
                     return slow / (part * allowed);
+                }
+                // At its edge, and slower than anything that is seen: the direction is no matter.
+                let edge = held >= limit * (1.0 - 1e-6) && held <= limit * (1.0 + 1e-9);
+                if edge && limit > 0.0 && slow < Near::ENOUGH.slips * allowed {
+                    return slow / (Near::ENOUGH.slips * allowed);
                 }
                 let size = small::length(x[0], x[1]);
                 let (cut, part) =
@@ -586,7 +677,7 @@ impl Newton {
     }
 
     /// H = 1 + Ĵᵀ D P′ Ĵ.
-    fn assemble(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+    pub(super) fn assemble(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         self.factor.reset(pattern, island);
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let block = &rows.blocks[i];
@@ -669,7 +760,7 @@ impl Newton {
     }
 
     /// step = Ĵᵀ P − u; returns its size.
-    fn residual(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
+    pub(super) fn residual(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
         let columns = island.columns.0..island.columns.1;
         for k in columns.clone() {
             self.step[k] = self.u[k].map(|u| -u);
@@ -682,11 +773,16 @@ impl Newton {
         self.step[columns].iter().flatten().fold(0.0, |a: f64, b| a.max(b.abs()))
     }
 
-    /// Rates along the step, and how far to go: φ′(α) = (u + α d)·d − P(α)·Ĵ d is to vanish about.
-    fn search(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
+    /// Rates along the step.
+    pub(super) fn pull_step(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             pull(&self.jac, &self.step, pattern, rows, i, &mut self.e_step, false);
         }
+    }
+
+    /// Rates along the step, and how far to go: φ′(α) = (u + α d)·d − P(α)·Ĵ d is to vanish about.
+    fn search(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) -> f64 {
+        self.pull_step(pattern, rows, island);
         let (mut ud, mut dd) = (0.0, 0.0);
         for k in island.columns.0..island.columns.1 {
             for m in 0..6 {
@@ -742,7 +838,7 @@ impl Newton {
     }
 
     /// u and e go on by α times the step.
-    fn go(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, alpha: f64) {
+    pub(super) fn go(&mut self, pattern: &Pattern, rows: &Rows, island: &Island, alpha: f64) {
         for k in island.columns.0..island.columns.1 {
             for m in 0..6 {
                 self.u[k][m] += alpha * self.step[k][m];
@@ -757,7 +853,7 @@ impl Newton {
     }
 
     /// p = P, and u and e with it; the step is P's residual.
-    fn take(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
+    pub(super) fn take(&mut self, pattern: &Pattern, rows: &Rows, island: &Island) {
         self.residual(pattern, rows, island);
         for &i in &pattern.blocks[island.blocks.0..island.blocks.1] {
             let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
@@ -774,7 +870,7 @@ impl Newton {
 
 /// u += part Ĵᵀ p of a block.
 #[inline]
-fn push(
+pub(super) fn push(
     jac: &[f64],
     p: &[f64],
     pattern: &Pattern,
@@ -803,7 +899,7 @@ fn push(
 
 /// e = Ĵ u of a block, or added to what is there.
 #[inline]
-fn pull(
+pub(super) fn pull(
     jac: &[f64],
     u: &[Six],
     pattern: &Pattern,

@@ -113,6 +113,8 @@ spec! {
         fine: Option<Scalar>,
         /// Error of the integration over an interval, relative to 1 + |x|; 1e-9 if left out.
         accuracy: Option<Scalar>,
+        /// Least number of integration steps an interval, a power of 2; 1 if left out. More than the first guess needs where the best motion is much faster.
+        steps: Option<Scalar>,
         /// `line` (if left out: states as their guesses say) or `simulate`: states as they follow from the start with the guessed controls.
         start: Option<Text>,
     }
