@@ -114,9 +114,6 @@ fn the_impulse_engine_passes_too() {
         assert_eq!(halved, name != "coordinate-cross", "{name}");
         // It says when and where it passed.
         let told: Vec<_> = report.events.iter().filter(|e| e.kind == "singularity").collect();
-        for e in &told {
-            println!("{name} {} {} {:?}", e.time, e.detail, e.point);
-        }
         assert_eq!(told.len(), run.crossings.len(), "{name}");
         for (event, crossing) in told.iter().zip(&run.crossings) {
             assert!((event.time - crossing.time).abs() < 0.01, "{name}: {}", event.time);
