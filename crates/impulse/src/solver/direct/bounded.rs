@@ -358,7 +358,9 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
             let errors = &mut rows.error[block.first_row..block.first_row + block.n_rows];
             *own = norm(errors);
             worst = larger(worst, *own / tolerance);
-            errors.iter_mut().for_each(|e| *e = -*e);
+            for e in errors {
+                *e = -*e;
+            }
         }
     }
     for i in first..rows.blocks.len() {
