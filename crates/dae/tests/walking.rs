@@ -46,8 +46,8 @@ fn start_is_the_published_one() {
 /// States at times, with the method and tolerance.
 fn states(model: &Model, times: &[f64], method: Method, rtol: f64) -> (Vec<State>, u64) {
     let options = Options { rtol, atol: rtol, method, ..Options::default() };
-    let mut simulation = Simulation::new(model, &model.start, &options).unwrap();
-    let found = times.iter().map(|&t| simulation.run(t).unwrap()).collect();
+    let mut simulation = Simulation::new(model, &model.start, &options).expect("a start");
+    let found = times.iter().map(|&t| simulation.run(t).expect("it runs")).collect();
     (found, simulation.statistics().evaluations)
 }
 

@@ -132,7 +132,6 @@ impl Sub for Dual {
     }
 }
 
-#[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of products")]
 impl Mul for Dual {
     type Output = Dual;
     #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of its derivative")]
@@ -142,7 +141,6 @@ impl Mul for Dual {
     }
 }
 
-#[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of quotients")]
 impl Div for Dual {
     type Output = Dual;
     #[expect(clippy::suspicious_arithmetic_impl, reason = "the rule of its derivative")]

@@ -55,7 +55,8 @@ impl RankWatch {
 
     /// The smallest pivot as a part of its diagonal, and its block.
     fn pivot(&mut self, model: &Model, scratch: &Scratch) -> Option<(f64, Option<usize>)> {
-        let regular = scratch.balls.as_deref().map(|balls| balls.weakest()).filter(|x| *x > 0.0);
+        let regular =
+            scratch.balls.as_deref().map(super::balls::Balls::weakest).filter(|x| *x > 0.0);
         if let Some(weakest) = regular {
             return Some((weakest, None));
         }
@@ -89,14 +90,14 @@ impl RankWatch {
 fn passage(seen: &[Seen]) -> Option<(f64, Option<usize>)> {
     let [a, b, c, d, e] = seen else { return None };
     let valley = a.mu > b.mu && b.mu >= c.mu && c.mu <= d.mu && d.mu < e.mu;
-    if !valley || c.mu == d.mu || c.mu > LOW * a.mu.min(e.mu) {
+    if !valley || c.mu >= d.mu || c.mu > LOW * a.mu.min(e.mu) {
         return None;
     }
     let down = b.t + b.mu * (b.t - a.t) / (a.mu - b.mu);
     let up = d.t - d.mu * (e.t - d.t) / (e.mu - d.mu);
     let within = |t: f64| t >= b.t && t <= d.t;
     let together = (down - up).abs() <= TOGETHER * (e.t - a.t);
-    (together && within(down) && within(up)).then(|| (0.5 * (down + up), c.block))
+    (together && within(down) && within(up)).then_some((0.5 * (down + up), c.block))
 }
 
 fn event(model: &Model, state: &State, time: f64, block: Option<usize>) -> Event {

@@ -1,4 +1,5 @@
 //! Times an interval of the walking mechanism: the map alone, with first, with second derivatives.
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
 //! The core on a motion with closed-form maps.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::ops::ControlFlow;
 

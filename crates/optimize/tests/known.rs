@@ -1,5 +1,5 @@
 //! Problems with known optima.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,5 @@
 //! What problem files can say, and what happens when they cannot be met.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,5 @@
 //! The walking mechanism as a motion: its fall without muscles, derivatives, independence of charts.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::ops::ControlFlow;
 
@@ -38,7 +39,7 @@ fn run(motion: &mut Shooting<Mechanism>, start: &[f64], u: &[f64]) -> Vec<Vec<f6
         let mut nodes = states.clone();
         nodes.resize(n + 1, states[k].clone());
         let places = motion.place_nodes(&nodes).expect("on the constraints");
-        states[k] = places[k].clone();
+        states[k].clone_from(&places[k]);
         let xi = motion.numbers(k, &states[k]);
         let z = [&xi[..], u].concat();
         let end = motion.advance(k, &z).expect("it runs").state;
@@ -52,7 +53,8 @@ fn without_muscles_it_falls_as_the_thesis_says() {
     let (mut motion, start) = walker(34, 0.025, 2);
     let states = run(&mut motion, &start, &[0.0; 10]);
     // Left foot: coordinates 0..3; hip: 9..12; right foot: 18..21.
-    let at = |t: f64| &states[(t / 0.025).round() as usize];
+    let times: Vec<f64> = (0..states.len()).map(|i| 0.025 * i as f64).collect();
+    let at = |t: f64| &states[times.iter().position(|s| (s - t).abs() < 1e-9).expect("a node")];
     assert!((at(0.1)[2] + 0.048).abs() < 0.0005, "{}", at(0.1)[2]);
     for t in [0.3, 0.4, 0.5, 0.6] {
         assert!((-0.18..=-0.14).contains(&at(t)[2]), "{} at {t}", at(t)[2]);
@@ -92,7 +94,7 @@ fn derivatives_of_its_intervals() {
     motion.place_nodes(&[start.clone(), start]).expect("on the constraints");
     let sizes = motion.sizes(0);
     assert_eq!((sizes.states, sizes.controls), (22, 10));
-    let mut z: Vec<f64> = (0..32).map(|i| 0.1 * (i as f64 * 2.3).sin()).collect();
+    let mut z: Vec<f64> = (0..32).map(|i| 0.1 * (f64::from(i) * 2.3).sin()).collect();
     for (i, z) in z.iter_mut().enumerate() {
         if i >= 22 {
             *z *= 2000.0;
@@ -101,7 +103,7 @@ fn derivatives_of_its_intervals() {
         }
     }
     let map = |z: &[f64], w: Option<&[f64]>| motion.linearize(0, z, w).expect("it runs");
-    let w: Vec<f64> = (0..23).map(|i| (i as f64).cos()).collect();
+    let w: Vec<f64> = (0..23).map(|i| f64::from(i).cos()).collect();
     let weights = DVector::from_vec(w.clone());
     let l = map(&z, Some(&w));
     let curvature = l.curvature.expect("asked for");

@@ -278,9 +278,7 @@ impl Live {
             }
             Wish::Grab { body, point, target } => {
                 let model = &self.loaded.model;
-                let Some(found) = model.bodies.get(body as usize).filter(|body| !body.fixed) else {
-                    return None;
-                };
+                let found = model.bodies.get(body as usize).filter(|body| !body.fixed)?;
                 if self.hand.is_some_and(|(holder, _)| holder != client) {
                     self.message = Some(format!("`{}` waits: another hand is at work", found.name));
                     self.tell();

@@ -121,12 +121,13 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         }
     }
     let mut answer = Answer::done(Value::Object(json), text);
-    if best.status == Status::Optimal && failure.is_none() {
-        if let Some(path) = &checkpoint {
-            // Done: nothing to go on with.
-            let _ = std::fs::remove_file(path);
-            let _ = std::fs::remove_file(gelenk::optimize::older(path));
-        }
+    if best.status == Status::Optimal
+        && failure.is_none()
+        && let Some(path) = &checkpoint
+    {
+        // Done: nothing to go on with.
+        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(gelenk::optimize::older(path));
     }
     if let Some(failure) = failure {
         return Ok(answer.failed(failure));

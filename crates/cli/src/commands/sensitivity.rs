@@ -294,7 +294,7 @@ fn to_text(
     );
     out.push_str(&wrap(&line, 2, width()));
     for block in blocks {
-        let _ = writeln!(out, "\n{}", styled(BOLD, &format!("By {}", block.by)));
+        let _ = writeln!(out, "\n{}", styled(BOLD, format!("By {}", block.by)));
         let titles: Vec<String> = block.columns.iter().map(title).collect();
         let label = found.quantities.iter().map(|q| title(q).chars().count()).max().unwrap_or(0);
         let mut first = 0;

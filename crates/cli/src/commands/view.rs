@@ -78,7 +78,7 @@ fn announce(args: &ViewArgs, manner: Manner, address: &str) {
         show::out(&format!(
             "{}\n{}\n",
             styled(BOLD, address),
-            styled(DIM, &format!("{how}; Ctrl-C ends it"))
+            styled(DIM, format!("{how}; Ctrl-C ends it"))
         ))
     };
 }

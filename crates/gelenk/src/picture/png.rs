@@ -7,7 +7,7 @@ pub(super) fn encode(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
     header.extend_from_slice(&width.to_be_bytes());
     header.extend_from_slice(&height.to_be_bytes());
     header.extend_from_slice(&[8, 2, 0, 0, 0]);
-    chunk(&mut out, b"IHDR", &header);
+    chunk(&mut out, *b"IHDR", &header);
     let row_length = width as usize * 3;
     let mut filtered = Vec::with_capacity((row_length + 1) * height as usize);
     let blank = vec![0; row_length];
@@ -19,15 +19,15 @@ pub(super) fn encode(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
         above = row;
     }
     let packed = miniz_oxide::deflate::compress_to_vec_zlib(&filtered, 6);
-    chunk(&mut out, b"IDAT", &packed);
-    chunk(&mut out, b"IEND", &[]);
+    chunk(&mut out, *b"IDAT", &packed);
+    chunk(&mut out, *b"IEND", &[]);
     out
 }
 
-fn chunk(out: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+fn chunk(out: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
     out.extend_from_slice(&u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
     let start = out.len();
-    out.extend_from_slice(kind);
+    out.extend_from_slice(&kind);
     out.extend_from_slice(data);
     let crc = crc32fast::hash(&out[start..]);
     out.extend_from_slice(&crc.to_be_bytes());

@@ -524,7 +524,7 @@ impl Solver<'_> {
         (core.x.value, core.y) = (x, y);
         if moved? && let Some(e) = &mut core.elastic {
             // Charts moved: the reference term pulls towards where they are now.
-            e.reference = core.x.value.clone();
+            e.reference.clone_from(&core.x.value);
         }
         Ok(End::Accepted(alpha))
     }

@@ -95,7 +95,7 @@ impl Client {
         match payload.len() {
             n @ 0..126 => bytes.push(0x80 | u8::try_from(n).expect("short")),
             n @ 126..65536 => {
-                bytes.push(0x80 | 126);
+                bytes.push(0x80 | 0x7e);
                 bytes.extend(u16::try_from(n).expect("middling").to_be_bytes());
             }
             n => {
