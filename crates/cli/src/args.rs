@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Turn a recording into tables, plots, pictures, glTF or MCAP for Foxglove
     Export(ExportArgs),
-    /// Turn a URDF or MJCF robot into a model file; tell what was kept, changed and dropped
+    /// Turn a URDF or MJCF robot into a model file, with a report
     Import(ImportArgs),
     /// Print the JSON Schema of model files, for editors
     Schema,
@@ -759,10 +759,10 @@ pub(crate) struct SingularitiesArgs {
     #[arg(long)]
     pub(crate) cross: bool,
     /// How long to move it; the model's own duration if left out
-    #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "cross")]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub(crate) duration: Option<f64>,
     /// Tolerance of the integration
-    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "1e-10", requires = "cross")]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "1e-10")]
     pub(crate) tolerance: f64,
     /// Most operations on coefficients for each question
     #[arg(long, value_name = "COUNT", default_value_t = 2_000_000)]

@@ -41,7 +41,7 @@ fn the_list_the_file_and_a_wrong_name() {
     let output = gelenk(folder.path(), &["optimize", "cart-pol"]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("did you mean `cart-pole`?"), "{}", stderr(&output));
-    std::fs::write(folder.path().join("bad.toml"), printed.replace("burn/c", "brun/c")).unwrap();
+    std::fs::write(folder.path().join("bad.toml"), printed.replace("burn/c", "burm/c")).unwrap();
     let output = gelenk(folder.path(), &["optimize", "bad.toml"]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("did you mean `burn`?"), "{}", stderr(&output));

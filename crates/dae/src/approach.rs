@@ -174,6 +174,14 @@ fn least_singular(g: &DMatrix<f64>) -> f64 {
 }
 
 impl Loop {
+    /// The rank of all conditions at a place, redundant ones included.
+    pub(crate) fn rank(&self, x: &[f64]) -> usize {
+        let equations: Vec<Polynomial> = self.conditions.iter().map(|c| c.g.clone()).collect();
+        let sizes = jacobian(&equations, x).singular_values();
+        let least = DEPENDENT * sizes.max();
+        sizes.iter().filter(|size| **size > least).count()
+    }
+
     /// Its coordinates out of all.
     pub(crate) fn pick(&self, p: &[f64]) -> Vec<f64> {
         self.variables.iter().map(|i| p[*i]).collect()

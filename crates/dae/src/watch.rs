@@ -192,6 +192,11 @@ impl Watch {
                 Sight::Found(ahead) => *ahead,
             };
             let arrival = ahead.distance / ahead.speed.max(1e-300);
+            if parts.rank(&ahead.place) >= parts.rank(&x) {
+                // Only the conditions that were kept depend on each other there; those left out as redundant take over.
+                wait = wait.min(arrival);
+                continue;
+            }
             match ahead.curve.clone() {
                 Ok(curve) => {
                     let crossing = Crossing::new(model, parts.clone(), ahead, curve);

@@ -85,6 +85,7 @@ fn load_from(name: &str, text: &str, overrides: &[(&str, &str)]) -> Result<Model
 /// Runs a model for `n` steps of order 2, as it asks to be run or with another tolerance.
 fn long_run(model: &Model, n: u64, tolerance: Option<f64>) -> Result<Found, Box<dyn Error>> {
     let mut settings = RunSettings {
+        engine: "impulse".to_owned(),
         duration: n as f64 * model.run.step,
         order: 2,
         sample: None,

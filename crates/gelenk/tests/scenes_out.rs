@@ -181,10 +181,10 @@ fn a_picture_shows_the_motion() {
     let paper = &pixels[..3];
     let inked = pixels.chunks(3).filter(|pixel| *pixel != paper).count();
     assert!(inked > 40 && inked < 160 * 120 / 2, "{inked}");
-    // One instant shows less than five.
+    // One instant is another picture than five of them.
     let one = PictureOptions { at: Some(0.0), ..options.clone() };
-    let (.., pixels) = unpacked(&picture(&model, &states, &one));
-    assert!(pixels.chunks(3).filter(|pixel| *pixel != &pixels[..3]).count() < inked);
+    let (.., first) = unpacked(&picture(&model, &states, &one));
+    assert!(first != pixels && first.chunks(3).any(|pixel| pixel != &first[..3]));
     // Nothing to see is no fault.
     let (.., blank) = unpacked(&picture(&model, &[], &options));
     assert!(blank.chunks(3).all(|pixel| pixel == &blank[..3]));

@@ -112,13 +112,6 @@ fn the_impulse_engine_passes_too() {
         assert!(lost < energy, "{name}: {lost:e} of the energy");
         let halved = report.events.iter().any(|event| event.kind == "step-halved");
         assert_eq!(halved, name != "coordinate-cross", "{name}");
-        // It says when and where it passed.
-        let told: Vec<_> = report.events.iter().filter(|e| e.kind == "singularity").collect();
-        assert_eq!(told.len(), run.crossings.len(), "{name}");
-        for (event, crossing) in told.iter().zip(&run.crossings) {
-            assert!((event.time - crossing.time).abs() < 0.01, "{name}: {}", event.time);
-            assert!(event.point.is_some() && !event.between.is_empty(), "{name}");
-        }
     }
 }
 

@@ -7,7 +7,6 @@ use crate::error::StepError;
 use crate::kick::energy_from_rest;
 use crate::method::Method;
 use crate::scratch::Scratch;
-use crate::singular::RankWatch;
 use crate::step::{StepReport, correct_velocities, energies, step_to};
 use crate::touching::ContactLog;
 
@@ -95,9 +94,6 @@ pub(crate) struct Parts<'a> {
 /// What has been told of halvings, so that trouble that lasts is not told in every step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
-    /// How near joints have come to a loss of rank; watched where there are loops or equations.
-    rank: RankWatch,
-    may_lose_rank: bool,
     /// Deepest level told.
     level: u32,
     /// Whole steps since.
@@ -107,11 +103,6 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Nothing told yet.
-    pub(crate) fn new(may_lose_rank: bool) -> Self {
-        Told { may_lose_rank, ..Told::default() }
-    }
-
     /// Ends an asked step with its deepest level.
     fn end_step(&mut self, deepest: u32) {
         self.quiet_steps = if deepest > 0 { 0 } else { self.quiet_steps + 1 };
@@ -269,12 +260,6 @@ impl Parts<'_> {
             });
         }
         (self.kinetic, self.potential) = (kinetic, potential);
-        // K of the end where velocities were corrected there, else that of the start.
-        let ends = scratch.corrects_velocities(self.method, true);
-        let t = if ends { state.t } else { state.t - part };
-        if self.told.may_lose_rank {
-            self.events.extend(self.told.rank.see(self.model, state, scratch, t));
-        }
         self.tell_loose(scratch, state.t);
         self.add(report, scratch);
         Ok(())

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use gelenk_collide::World;
-use gelenk_model::graph::Graph;
 use gelenk_model::joint::JointId;
 use gelenk_model::run::{ContactForce, Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
-use gelenk_model::{Model, RowBlock, RowKind, RunSettings};
+use gelenk_model::{Model, RunSettings};
 
 use crate::control::{Clocked, Inputs, Measured};
 use crate::dense::Dense;
@@ -57,12 +56,6 @@ pub struct Simulation<'m> {
     told: Told,
 }
 
-/// Whether joints may come to depend on each other: loops, equations.
-fn may_lose_rank(model: &Model) -> bool {
-    let equation = |block: &RowBlock| matches!(block.kind, RowKind::Equation(_));
-    model.rows.iter().any(equation) || !Graph::new(model).clusters.is_empty()
-}
-
 impl<'m> Simulation<'m> {
     /// The model at its start.
     pub fn new(model: &'m Model, settings: &RunSettings) -> Result<Self, Failure> {
@@ -101,7 +94,7 @@ impl<'m> Simulation<'m> {
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             contacts: ContactLog::default(),
             events: Vec::new(),
-            told: Told::new(may_lose_rank(model)),
+            told: Told::default(),
         };
         for i in 0..model.joints.len() {
             let joint = JointId(u32::try_from(i).unwrap_or(u32::MAX));

@@ -23,6 +23,11 @@ pub(crate) fn run(args: &SingularitiesArgs, manner: Manner) -> Result<Answer, Fa
         Err(SingularError::Body(_)) => return Ok(followed(args, &loaded.model)),
         found => found.map_err(|error| failure(&error))?,
     };
+    if args.duration.is_some() && !args.cross {
+        return Err(Failure::input(
+            "--duration says how long to move the model: point masses move with --cross",
+        ));
+    }
     let analysis = analyse_model(&constraints, args.work).map_err(|error| failure(&error))?;
     let mut text = analysis.to_string();
     if !constraints.free.is_empty() {

@@ -25,11 +25,6 @@ impl Balls {
         self.weakest > 0.0
     }
 
-    /// The weakest pivot of the factor made last: 1 is strong, 0 singular.
-    pub(crate) fn weakest(&self) -> f64 {
-        if self.factor_ready { self.weakest } else { 0.0 }
-    }
-
     /// K_jk = ± (E/m − r_j× J̃⁻¹ r_k×), summed over the links that joints j and k share.
     fn assemble(&mut self) {
         let Balls { groups, slots, factor, couplings, alone, .. } = self;
