@@ -12,6 +12,7 @@ use common::{code, command, folder, gelenk, json_of, stderr};
 use serde_json::Value;
 
 /// Starts a server; gives it with what it says.
+#[expect(clippy::zombie_processes, reason = "whoever takes the child waits for it")]
 fn serve(folder: &Path, args: &[&str]) -> (Child, Value) {
     let mut all = vec!["view", "--no-open", "--json"];
     all.extend(args);

@@ -177,7 +177,8 @@ fn main() -> Result<(), Box<dyn Error>> {
          largest kinetic energy | begun | halved | steps/s |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    let is_file = |name: &String| name.ends_with(".toml");
+    let is_file =
+        |name: &String| std::path::Path::new(name).extension().is_some_and(|e| e == "toml");
     let mut models = Vec::new();
     for scene in SCENES.iter().filter(|s| wanted.is_empty() || wanted.iter().any(|w| w == s.name)) {
         models.push((scene.name.to_owned(), load(scene, &[])?));

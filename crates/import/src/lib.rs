@@ -7,7 +7,7 @@
 //! file.xml ──┘   (no DTD, depth counted)             └─> Report: kept, changed, dropped
 //! ```
 //!
-//! Both readers give a [`Robot`](tree::Robot), a tree of links as the formats mean it. `flat` turns it into what a model
+//! Both readers give a `Robot`, a tree of links as the formats mean it. `flat` turns it into what a model
 //! file says: links that are welded become one body, links with several joints get light bodies between them, every
 //! body a place in the world. Nothing is lost silently: what the reader does not know is an entry of the report, with
 //! its line.

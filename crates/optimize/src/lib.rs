@@ -1,4 +1,4 @@
-//! Optimal motions by direct multiple shooting ([Laufen] in REFERENCES.md, chapters I, V and VI): bounds, conditions,
+//! Optimal motions by direct multiple shooting (\[Laufen\] in REFERENCES.md, chapters I, V and VI): bounds, conditions,
 //! periodicity, free end time.
 //!
 //! Data flow: a problem (states, controls, objective, conditions) → a [`Motion`] that carries every interval of the grid from one

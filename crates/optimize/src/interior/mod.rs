@@ -2,7 +2,7 @@
 //!
 //! The method is that of Wächter and Biegler, "On the implementation of an interior-point filter line-search algorithm for
 //! large-scale nonlinear programming", Math. Program. 106 (2006); its numbers are taken over where nothing is said. The linear systems are
-//! those of [`crate::chain`].
+//! those of `chain`.
 
 mod bounded;
 mod core;
