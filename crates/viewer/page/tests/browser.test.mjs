@@ -57,6 +57,8 @@ async function open(address, options = {}) {
   if (process.env.PAGE && address.startsWith('http')) {
     for (const file of ['page.js', 'page.css']) await page.route(`**/${file}`, (route) => route.fulfill({ path: join(process.env.PAGE, file) }));
   }
+  // How a slower machine would see it: THROTTLE=8.
+  if (process.env.THROTTLE) await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate: Number(process.env.THROTTLE) });
   await page.goto(address);
   await page.waitForFunction(() => (window.gelenk?.main?.frames.length ?? 0) > 0 && window.gelenk.stage.main !== null);
   return { page, context, faults };
@@ -65,6 +67,14 @@ async function open(address, options = {}) {
 const time = (page) => page.evaluate(() => window.gelenk.t);
 const placeOf = (page, body) => page.evaluate((i) => window.gelenk.stage.main.bodies[i].position.toArray(), body);
 const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+/** Until what is on the stage is what the page says: one frame to see the change, one to have drawn it. */
+const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+/** Stops a run that plays, if it has not come to its end by itself. */
+async function pause(page) {
+  if (await page.evaluate(() => window.gelenk.playing)) await page.keyboard.press('Space');
+  await page.waitForFunction(() => !window.gelenk.playing);
+  await drawn(page);
+}
 async function shoot(page, name) {
   if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
 }
@@ -80,13 +90,13 @@ test('live: plays, is dragged, slid and overlaid', { timeout: 120000 }, async ()
     await page.getByRole('button', { name: 'Play (space)' }).click();
     await page.waitForFunction(() => window.gelenk.t > 0.3);
     await shoot(page, 'live');
-    await page.keyboard.press('Space');
-    await page.waitForFunction(() => !window.gelenk.playing);
+    await pause(page);
     const swung = await placeOf(page, 2);
 
     // Reset takes it back.
     await page.getByRole('button', { name: 'To the start (R)' }).click();
     await page.waitForFunction(() => window.gelenk.t === 0);
+    await drawn(page);
     const rest = await placeOf(page, 2);
     assert.ok(distance(swung, rest) > 0.05, 'it has moved and is back');
 
@@ -180,17 +190,21 @@ test('replay: no state is lost, plots and scene go together, also on a phone', {
     assert.ok(counts[0] > 100 && counts[1] && Math.abs(counts[2] - 2) < 1e-9, String(counts));
     await page.getByRole('button', { name: 'Play (space)' }).click();
     await page.waitForFunction(() => window.gelenk.t > 0.5);
-    await page.keyboard.press('Space');
+    await pause(page);
 
     // Pressing in the middle of a plot shows the middle of the run.
     const over = page.locator('[data-plot="energy"] .u-over');
     const box = await over.boundingBox();
     await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
     assert.ok(Math.abs((await time(page)) - 1) < 0.1, String(await time(page)));
+    await drawn(page);
 
     // Choosing a body offers its plots.
     const at = await page.evaluate(() => window.gelenk.stage.screenPlace(2));
     await page.mouse.click(at.x, at.y);
+    await page.waitForFunction(() => window.gelenk.chosen !== null).catch((error) => {
+      throw new Error(`nothing is chosen at ${JSON.stringify(at)}`, { cause: error });
+    });
     await page.locator('.choice').getByRole('button', { name: 'velocity', exact: true }).click();
     assert.equal(await page.locator('[data-plot^="body.coupler.velocity"]').count(), 1);
     await page.keyboard.press('f');
@@ -222,7 +236,7 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   assert.equal(await page.evaluate(() => window.gelenk.mode), 'report');
   await page.getByRole('button', { name: 'Play (space)' }).click();
   await page.waitForFunction(() => window.gelenk.t > 0.2);
-  await page.keyboard.press('Space');
+  await pause(page);
   await page.keyboard.press('c');
   // Events are there to jump to.
   await page.getByRole('tab', { name: /Events/ }).click();
