@@ -70,6 +70,7 @@ impl<'a> Context<'a> {
             anchors: ends.local_expr,
             axes: axes.map(|axes| axes.local_expr),
             parameters: shown,
+            as_drawn: kind.parameters.iter().any(|p| p.name == "length") && spec.length.is_none(),
             world_points: ends.world_expr,
             world_axes: axes.map(|axes| axes.world_expr),
             start,
