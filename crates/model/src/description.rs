@@ -129,6 +129,8 @@ pub struct JointGeometry {
     pub start: Expr,
     /// The curve or surface on which the point stays.
     pub track: Option<Track>,
+    /// The expressions of its formula or points as given, in the frame of the first body.
+    pub formula: Vec<Expr>,
 }
 
 /// What a point glides along, as drawn.
@@ -141,8 +143,8 @@ pub enum Track {
         /// x, y, z.
         place: VecExpr,
     },
-    /// A curve by points.
-    Spline,
+    /// A curve by points, as given, m.
+    Spline(Vec<VecExpr>),
     /// A surface f = 0.
     Surface {
         /// The symbols of the coordinates.

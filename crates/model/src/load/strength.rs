@@ -76,7 +76,9 @@ impl<'a> Context<'a> {
                     );
                     None
                 }
-                (Some(scalar), None) => self.quantity(&site, scalar).map(|q| (Some(q.expr), q.value)),
+                (Some(scalar), None) => {
+                    self.quantity(&site, scalar).map(|q| (Some(q.expr), q.value))
+                }
                 (None, Some(scalar)) => {
                     let quantity = self.quantity(&site, scalar)?;
                     let quantity = radians(&mut self.pool, quantity);
