@@ -33,6 +33,7 @@ pub mod sensitivity;
 mod simulation;
 mod switch;
 pub mod tangent;
+mod varied;
 mod watch;
 
 pub use equations::{Equations, Mode};
