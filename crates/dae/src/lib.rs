@@ -38,6 +38,7 @@ pub mod sensitivity;
 mod simulation;
 mod switch;
 pub mod tangent;
+mod tracks;
 mod varied;
 mod watch;
 
