@@ -397,7 +397,13 @@ impl<'m> Simulation<'m> {
     /// Tells when the last step passed a singular position.
     fn tell_passage(&mut self, before: &Integrator) -> Result<(), DaeError> {
         let offset = |simulation: &Self, y: &[f64]| {
-            simulation.moving.equations.crossing.as_ref().and_then(|c| c.offset(y)).map(|o| o.0)
+            simulation
+                .moving
+                .equations
+                .crossing
+                .as_ref()
+                .and_then(|c| c.branch.offset(y))
+                .map(|o| o.0)
         };
         let Some((from, to)) = offset(self, before.y()).zip(offset(self, self.integrator.y()))
         else {
@@ -422,7 +428,7 @@ impl<'m> Simulation<'m> {
         if let Some(crossing) = &equations.crossing {
             let time = 0.5 * (low + high);
             self.events.push(crossing.event(equations, time));
-            self.passages.push(crossing.passage(time));
+            self.passages.push(Passage::new(&crossing.branch, time));
             self.n_events += 1;
         }
         Ok(())
