@@ -33,7 +33,6 @@ pub mod sensitivity;
 mod simulation;
 mod switch;
 pub mod tangent;
-mod tracks;
 mod varied;
 mod watch;
 
