@@ -11,6 +11,7 @@ pub mod branch;
 pub mod constraints;
 pub mod layout;
 pub mod polynomial;
+mod tracks;
 
 pub use branch::{Branch, Lookout, NoMotion, Outlook, Slide};
 pub use layout::Layout;
