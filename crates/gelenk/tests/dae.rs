@@ -130,7 +130,7 @@ fn engines_agree_on_the_fall(name: &str, duration: f64) {
 fn the_rope_bridge() {
     let loaded = load("rope-bridge");
     let state = |settings: &RunSettings| run(&loaded, settings).0.state;
-    let far = |a: &gelenk_model::State, b: &gelenk_model::State| {
+    let far = |a: &gelenk::model::State, b: &gelenk::model::State| {
         a.s.iter().zip(&b.s).fold(0.0, |far: f64, (a, b)| far.max((a - b).norm()))
     };
     let dae = |duration: f64, rtol: f64| {
