@@ -93,7 +93,7 @@ fn compare(model: &Model, name: &str, degree: u32) {
         let first: Vec<_> = (0..rows.n_rows).map(|_| rates(&anyhow())).collect();
         let c = DMatrix::from_columns(&first.iter().map(|f| f.0.clone()).collect::<Vec<_>>());
         let g = DMatrix::from_columns(&first.iter().map(|f| f.1.clone()).collect::<Vec<_>>());
-        let a = g * c.try_inverse().expect("independent directions");
+        let a: DMatrix<f64> = g * c.try_inverse().expect("independent directions");
         assert!(a.determinant().abs() > 1e-6, "{name}: no slope, {a}");
         for _ in 0..5 {
             let (c, g) = rates(&anyhow());
