@@ -4,7 +4,7 @@ use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::{Event, Model, Pose, State, Twist};
 
 use crate::approach::{Ahead, Loop, Sight, loops};
-use crate::blow::{Curve, NoCurve};
+use crate::blow::{Curve, CurvePoint, NoCurve};
 use crate::constraints::Condition;
 use crate::layout::Layout;
 
@@ -146,6 +146,8 @@ pub struct Branch {
 /// The motion that a loop has at an instant: v = τ ṡ, a = τ s̈ + κ ṡ².
 #[derive(Clone, Debug)]
 pub struct Slide {
+    /// The point of the curve, over the loop's coordinates.
+    pub point: CurvePoint,
     /// τ of all bodies, zero where they have no part. (n_bodies)
     pub tau: Vec<Twist>,
     /// κ of all bodies. (n_bodies)
@@ -266,7 +268,7 @@ impl Branch {
             }
             found.push((body, pose));
         }
-        let mut slide = Slide { tau, kappa, poses: found, mass: 0.0, spare };
+        let mut slide = Slide { point, tau, kappa, poses: found, mass: 0.0, spare };
         slide.mass = slide.along(model, poses, &slide.tau);
         (slide.mass > 0.0).then_some(slide)
     }

@@ -13,9 +13,6 @@ import { cycleTheme } from './theme.ts';
 
 export type Mode = 'live' | 'replay' | 'report';
 
-/** Frames asked for at once. */
-const REQUEST = 1000;
-
 export class App {
   readonly stage: Stage;
   readonly plots = new Plots();
@@ -140,8 +137,9 @@ export class App {
     if (!run) return;
     const first = run.frames.length === 0;
     const live = this.mode === 'live' && run.id === 0;
-    if (!run.add(chunk)) {
+    if (!(live ? run.add(chunk) : run.answer(chunk))) {
       if (live) this.filling = false;
+      else if (run.growing) setTimeout(() => this.fetch(run), 150);
       return;
     }
     if (first && run.id === 0) {
@@ -154,18 +152,22 @@ export class App {
       if (this.following) this.t = run.end;
       if (chunk.frames.length > 1 || chunk.frames[0].index < run.frames[run.frames.length - 1].index) this.filling = false;
       this.fill(run);
-    } else if (run.frames.length < run.total || run.growing) this.fetch(run);
-    else if (run.id === 0 && this.stage.main && this.t === run.start) this.stage.fit();
+      run.forget();
+    } else {
+      this.fetch(run);
+      if (run.id === 0 && run.every > 1) this.panels.runs();
+      if (!run.asked && run.id === 0 && this.stage.main && this.t === run.start) this.stage.fit();
+    }
     this.stage.dirty = true;
   }
 
-  /** Asks for the next frames of a run that lies ready. */
+  /** Asks for the next frames of a run that lies ready, one piece at a time. */
   private fetch(run: Run): void {
-    const last = run.frames[run.frames.length - 1];
-    const from = last ? last.index + 1 : run.firstOnServer;
-    const end = run.firstOnServer + run.total;
-    if (from < end) this.send({ type: 'frames', run: run.id, from, count: REQUEST });
-    else if (run.growing) setTimeout(() => this.send({ type: 'frames', run: run.id, from, count: REQUEST }), 150);
+    if (run.asked || this.mode === 'report' || !this.runs.includes(run)) return;
+    run.asked = run.wanted(this.t);
+    if (!run.asked) return;
+    const { from, count, every } = run.asked;
+    this.send({ type: 'frames', run: run.id, from, count, every });
   }
 
   /** A slow page has missed frames of a live run: it asks for them, one piece at a time. */
@@ -327,6 +329,8 @@ export class App {
       }
       this.stage.dirty = true;
     }
+    // All frames around the time that is shown, of runs too long to be here as a whole.
+    for (const long of this.runs) if (long.every > 1) this.fetch(long);
     if (run && run.frames.length > 0) {
       const moved = this.stage.dirty;
       this.stage.draw(this.t);
@@ -350,6 +354,7 @@ export class App {
       `gap ${sig(frame.ledger[6], 2)} m`,
       `energy error ${sig(integratorError(frame), 2)} J`,
       frame.contacts > 0 ? `${frame.contacts} ${frame.contacts === 1 ? 'contact' : 'contacts'}` : '',
+      run.every > 1 ? `plots: 1 in ${run.every} frames` : '',
       this.mode === 'live' && this.playing ? `${sig(status?.real_time_factor ?? 0, 2)} × real time` : '',
     ].filter((text) => text !== '');
     const key = texts.join('|');
