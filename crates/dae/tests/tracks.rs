@@ -55,7 +55,7 @@ fn compare(model: &Model, name: &str, degree: u32) {
         let (mut p, mut v) = (vec![0.0; layout.n], vec![0.0; layout.n]);
         layout.write(&state, &mut p, &mut v);
         // Rates of both along twists of all bodies.
-        let mut rates = |twists: &[Twist]| {
+        let rates = |twists: &[Twist]| {
             let mut moved = state.clone();
             for (i, twist) in twists.iter().enumerate() {
                 (moved.s_dot[i], moved.omega[i]) = (twist.s_dot, twist.omega);
@@ -84,9 +84,12 @@ fn compare(model: &Model, name: &str, degree: u32) {
             model
                 .bodies
                 .iter()
-                .map(|body| match body.fixed {
-                    true => Twist::zero(),
-                    false => Twist { s_dot: numbers.vector(), omega: numbers.vector() },
+                .map(|body| {
+                    if body.fixed {
+                        Twist::zero()
+                    } else {
+                        Twist { s_dot: numbers.vector(), omega: numbers.vector() }
+                    }
                 })
                 .collect()
         };

@@ -251,10 +251,9 @@ impl Writer<'_> {
             Measure::Angle(dot(&z_a, &on_b(frame_b.z())), dot(&z_a, &on_b(frame_b.y())))
         };
         Ok(match (&joint.kind, which) {
-            (JointKind::Hinge(_), 0)
+            (JointKind::Hinge(_) | JointKind::Screw(_) | JointKind::Universal(_), 0)
             | (JointKind::Cylindrical(_), 1)
-            | (JointKind::Planar(_), 2)
-            | (JointKind::Screw(_) | JointKind::Universal(_), 0) => turn_z(),
+            | (JointKind::Planar(_), 2) => turn_z(),
             (JointKind::Universal(_), 1) => turn_x(),
             (JointKind::Slider(_) | JointKind::Rail(_) | JointKind::Cylindrical(_), 0)
             | (JointKind::Screw(_), 1)

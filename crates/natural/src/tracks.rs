@@ -7,6 +7,8 @@
 //! ```
 //! zero on the curve and, but for crossings, with a slope there.
 
+use std::collections::BTreeMap;
+
 use gelenk_expr::Pool;
 use gelenk_model::joint::{Path, Surface};
 
@@ -119,10 +121,9 @@ fn resultant(a: &[Polynomial], b: &[Polynomial]) -> Polynomial {
         (column >= shift).then(|| &list[power])
     };
     // Minors of the first rows by the set of their columns.
-    let mut minors: std::collections::BTreeMap<u32, Polynomial> =
-        [(0, Polynomial::constant(1.0))].into();
+    let mut minors: BTreeMap<u32, Polynomial> = [(0, Polynomial::constant(1.0))].into();
     for row in 0..size {
-        let mut next: std::collections::BTreeMap<u32, Polynomial> = Default::default();
+        let mut next: BTreeMap<u32, Polynomial> = BTreeMap::new();
         for (columns, minor) in &minors {
             for column in (0..size).filter(|c| columns & (1 << c) == 0) {
                 let Some(entry) = entry(row, column) else { continue };

@@ -21,7 +21,7 @@ const USUAL_DURATION: f64 = 1.0;
 /// The change of a parameter, as a part of it.
 const PART: f64 = 1e-5;
 /// Kinds that differ by more, relative to the largest entry, disagree.
-const AGREE: f64 = 1e-7;
+const AGREE: f64 = 1e-6;
 /// A motion that ends this near to its start comes back.
 const COMES_BACK: f64 = 1e-6;
 /// Width of a number in the table.
@@ -62,8 +62,21 @@ pub(crate) fn run(args: &SensitivityArgs, manner: Manner) -> Result<Answer, Fail
     };
     let blocks = wanted.blocks(model, &found, &pairs);
     let circle = args.periodic.then(|| periodic(&found));
-    let json = to_json(model, &found, &blocks, checked.as_deref(), circle.as_ref());
-    let text = to_text(model, &found, &blocks, checked.as_deref(), circle.as_ref());
+    let mut json = to_json(model, &found, &blocks, checked.as_deref(), circle.as_ref());
+    let mut text = to_text(model, &found, &blocks, checked.as_deref(), circle.as_ref());
+    let differences: Vec<(&str, &str)> = pairs
+        .iter()
+        .filter_map(|pair| Some((pair.name.name.as_str(), pair.exact.as_ref().err()?.as_str())))
+        .collect();
+    for (name, reason) in &differences {
+        let note = format!("by {name}: differences of two models, since {reason}");
+        let _ = write!(text, "{DIM}{}{DIM:#}", wrap(&note, 0, width()));
+    }
+    if !differences.is_empty() {
+        let list =
+            differences.iter().map(|(name, reason)| json!({ "name": name, "reason": reason }));
+        json["by_differences"] = Value::Array(list.collect());
+    }
     let disagree = checked.iter().flatten().any(|(_, relative)| *relative > AGREE);
     let exit = if disagree { Exit::Negative } else { Exit::Done };
     Ok(Answer::done(json, text).exit(exit))

@@ -50,13 +50,13 @@ fn groups<'m>(columns: &[Column<'m>]) -> Vec<(Option<&'m Variation>, std::ops::R
     let mut list: Vec<(Option<&'m Variation>, std::ops::Range<usize>)> = Vec::new();
     for (k, column) in columns.iter().enumerate() {
         let variation = column.variation();
-        let same = |other: &Option<&'m Variation>| match (other, &variation) {
-            (Some(a), Some(b)) => std::ptr::eq(*a, *b),
+        let same = |other: Option<&'m Variation>| match (other, variation) {
+            (Some(a), Some(b)) => std::ptr::eq(a, b),
             (None, None) => true,
             _ => false,
         };
         match list.last_mut() {
-            Some((other, range)) if same(other) && range.len() < LANES => range.end = k + 1,
+            Some((other, range)) if same(*other) && range.len() < LANES => range.end = k + 1,
             _ => list.push((variation, k..k + 1)),
         }
     }

@@ -6,7 +6,7 @@ use gelenk_model::variation::{Variation, VariedRow};
 use nalgebra::{DMatrix, DVector};
 
 use super::bundle::{Bundle, Column};
-use super::{Derivatives, EPSILON, SensitivityError};
+use super::{Derivatives, EPSILON, IMPACT, SensitivityError};
 use crate::equations::{Equations, Mode};
 use crate::simulation::explain;
 use crate::switch::Watched;
@@ -71,7 +71,7 @@ pub(super) fn salt(
         }
         let step = match &system.columns[k] {
             Column::Parameter(parameter) => parameter.step,
-            _ => 0.1 * EPSILON / shifted.amax().max(1e-3),
+            _ => IMPACT / shifted.amax().max(1e-3),
         };
         let mut ends = [Vec::new(), Vec::new()];
         for (side, end) in ends.iter_mut().enumerate() {

@@ -1,10 +1,10 @@
 //! Bodies, places of joints and start values with their derivatives.
 
-use gelenk_expr::{Dual, LANES};
+use gelenk_expr::Dual;
 use nalgebra::{Matrix3, Vector3};
 
 use super::numbers::Numbers;
-use super::{Shift, VariedBody, VariedJoint, cross, displaced};
+use super::{Shift, VariedBody, VariedJoint, cross, displaced, still};
 use crate::body::{BodyId, BodyKind};
 use crate::description::{Description, JointGeometry, VecExpr};
 use crate::joint::{Joint, JointId, JointKind};
@@ -66,7 +66,7 @@ pub(super) fn drawn(
     };
     for (body, placement) in model.bodies.iter().zip(&description.bodies) {
         let position = numbers.vector(&placement.position)?;
-        let rotation = numbers.matrix(&placement.rotation)?;
+        let rotation = numbers.matrix(placement.rotation.as_ref())?;
         let turn = body.frame_rot.to_rotation_matrix().into_inner().map(Dual::from);
         let (mut center, mut mass_inv) = (zero(), Dual::from(body.mass_inv));
         let mut inertia = Matrix3::from_diagonal(&body.inertia.map(Dual::from));
@@ -120,7 +120,7 @@ pub(super) fn start(
         let position = pose.s + pose.rot * origin;
         let velocity = twist.s_dot + twist.omega.cross(&(pose.rot * origin));
         if values.rotation.is_some() {
-            pose.rot = numbers.matrix(&values.rotation)? * drawn.turns[i].transpose();
+            pose.rot = numbers.matrix(values.rotation.as_ref())? * drawn.turns[i].transpose();
         }
         if let Some(omega) = &values.angular_velocity {
             twist.omega = numbers.vector(omega)?;
@@ -161,7 +161,7 @@ pub(super) fn joints(
         let points = [a?, b?];
         let shifts = shifts(joint, geometry, &points, drawn, numbers)?;
         let shifts: Vec<(BodyId, Shift)> = joint.bodies.into_iter().zip(shifts).collect();
-        let still = shifts.iter().all(|(_, shift)| shift.is_none());
+        let stay = shifts.iter().all(|(_, shift)| shift.is_none());
         let value = |name: &str| geometry.parameters.iter().find(|(n, _)| *n == name);
         let mut length = match value("length") {
             Some(_) if geometry.as_drawn => Some(norm(&(points[1] - points[0]))),
@@ -172,9 +172,9 @@ pub(super) fn joints(
             Some((_, expr)) => Some(numbers.number(*expr)?),
             None => None,
         };
-        length = length.filter(|x| x.d != [0.0; LANES]);
-        pitch = pitch.filter(|x| x.d != [0.0; LANES]);
-        let shifts = if still { Vec::new() } else { shifts };
+        length = length.filter(|x| !still(x));
+        pitch = pitch.filter(|x| !still(x));
+        let shifts = if stay { Vec::new() } else { shifts };
         list.push(VariedJoint { shifts, length, pitch });
     }
     Ok(list)

@@ -1,11 +1,13 @@
 //! Force laws, signals and conditions with their derivatives.
 
-use gelenk_expr::{Dual, Expr, LANES, Node, Tape};
+use gelenk_expr::{Dual, Expr, Node, Tape};
 use nalgebra::Vector3;
 
 use super::geometry::Drawn;
 use super::numbers::Numbers;
-use super::{VariedForce, VariedFunction, VariedInput, VariedJoint, VariedRow, VariedSignals};
+use super::{
+    VariedForce, VariedFunction, VariedInput, VariedJoint, VariedRow, VariedSignals, still,
+};
 use crate::body::BodyId;
 use crate::bound::Side;
 use crate::description::Description;
@@ -93,7 +95,7 @@ pub(super) fn forces(
                 (None, Some((_, expr))) => numbers.number(*expr)?,
                 (None, None) => continue,
             };
-            if found.d != [0.0; LANES] {
+            if !still(&found) {
                 *value = Value::Signal(model.signals.n + constants.len());
                 constants.push(Dual { v: own, d: found.d });
             }
@@ -131,7 +133,7 @@ fn input(
         Some(&"body") if on_frame => drawn.bodies[vector.body.index()].origin,
         _ => return Ok(VariedInput::State(state)),
     };
-    if found.iter().all(|x| x.d == [0.0; LANES]) {
+    if found.iter().all(still) {
         return Ok(VariedInput::State(state));
     }
     let local = vector.local.zip_map(&found, |v, x| Dual { v, d: x.d });

@@ -147,7 +147,7 @@ pub enum VariedInput {
 impl Shift {
     /// Whether it changes with no parameter.
     pub fn is_none(&self) -> bool {
-        self.by.iter().chain(&self.turn).all(|x| x.d == [0.0; LANES])
+        self.by.iter().chain(&self.turn).all(still)
     }
 }
 
@@ -282,7 +282,7 @@ impl Variation {
         match (&model.rows[i].kind, &self.rows[i]) {
             (_, VariedRow::Equation(_) | VariedRow::Tie { .. }) => true,
             (RowKind::Joint(id), _) => joint(*id),
-            (RowKind::Stop(stop), VariedRow::Stop(at)) => joint(stop.joint) || at.d != [0.0; LANES],
+            (RowKind::Stop(stop), VariedRow::Stop(at)) => joint(stop.joint) || !still(at),
             (RowKind::Friction(friction), _) => joint(friction.joint),
             _ => false,
         }
@@ -316,4 +316,9 @@ pub fn displaced<R>(
 fn cross<T: Real>(r: &Vector3<T>) -> Matrix3<T> {
     let o = T::zero();
     Matrix3::new(o, -r.z, r.y, r.z, o, -r.x, -r.y, r.x, o)
+}
+
+/// Whether a number changes with no parameter.
+fn still(x: &Dual) -> bool {
+    x.d.iter().all(|d| *d == 0.0)
 }

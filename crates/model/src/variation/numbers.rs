@@ -1,8 +1,10 @@
 //! Expressions over parameters as dual numbers.
 
-use gelenk_expr::{Dual, Expr, LANES, Pool, Tape};
+use gelenk_expr::{Dual, Expr, Pool, Tape};
+
 use nalgebra::{Matrix3, Vector3};
 
+use super::still;
 use crate::description::{MatExpr, VecExpr};
 use crate::model::Model;
 
@@ -60,7 +62,7 @@ impl Numbers {
         Ok(Vector3::new(found[0], found[1], found[2]))
     }
 
-    pub(super) fn matrix(&self, m: &Option<MatExpr>) -> Result<Matrix3<Dual>, String> {
+    pub(super) fn matrix(&self, m: Option<&MatExpr>) -> Result<Matrix3<Dual>, String> {
         let Some(m) = m else { return Ok(Matrix3::identity()) };
         let found = self.all(&m.concat())?;
         Ok(Matrix3::from_row_slice(&found))
@@ -72,7 +74,7 @@ impl Numbers {
         for symbol in exprs.iter().flat_map(|e| self.pool.symbols_of(*e)) {
             let known = self.symbols.iter().position(|s| *s == symbol);
             if let Some(value) = known.map(|i| self.values[i])
-                && value.d != [0.0; LANES]
+                && !still(&value)
                 && !list.iter().any(|(s, _)| *s == symbol)
             {
                 list.push((symbol, value));
@@ -97,12 +99,12 @@ impl Numbers {
 
     /// Expressions with the values of parameters that do not change.
     pub(super) fn put_in(&mut self, exprs: &[Expr]) -> Vec<Expr> {
-        let mut still = Vec::new();
+        let mut fixed = Vec::new();
         for (symbol, value) in self.symbols.iter().zip(&self.values) {
-            if value.d == [0.0; LANES] {
-                still.push((*symbol, self.pool.float(value.v)));
+            if still(value) {
+                fixed.push((*symbol, self.pool.float(value.v)));
             }
         }
-        self.pool.substitute_all(exprs, &still)
+        self.pool.substitute_all(exprs, &fixed)
     }
 }
