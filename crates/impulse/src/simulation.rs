@@ -117,6 +117,9 @@ impl<'m> Simulation<'m> {
     ///
     /// On a failure the state is the last good one.
     pub fn advance(&mut self, h: f64, t_next: f64) -> Result<(), Failure> {
+        let t = self.state.t;
+        let seen = self.scratch.watch_ahead(&self.model, &self.method, &self.state, h);
+        seen.map_err(|error| explain(&self.model, &self.state, self.steps + 1, &error, h))?;
         let mut parts = Parts {
             model: &self.model,
             method: &self.method,
@@ -144,6 +147,7 @@ impl<'m> Simulation<'m> {
             return Err(failure);
         }
         self.update_ledger(ledger, totals);
+        self.events.extend(self.scratch.passage(&self.model, &self.state, t));
         self.steps += 1;
         self.update_reactions(h);
         self.contacts.end_step(h);

@@ -128,7 +128,7 @@ impl Stage {
             return Ok(());
         }
         let (h, t_next) = (self.h, self.t_next);
-        let solver = method.solver.solver();
+        let solver = scratch.solver(method);
 
         prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
         half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
@@ -385,7 +385,7 @@ fn end_kick(
     const MAX_ROUNDS: u32 = 100;
     /// Repetitions after which a change within the velocity tolerance is small enough.
     const FINE_ROUNDS: u32 = 20;
-    let solver = method.solver.solver();
+    let solver = scratch.solver(method);
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);

@@ -28,6 +28,7 @@ pub mod signal;
 pub mod source;
 pub mod spec;
 pub mod state;
+pub mod variation;
 
 pub use assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 pub use body::{Body, BodyId, BodyKind};

@@ -284,7 +284,13 @@ impl Model {
         sum
     }
 
-    fn joint_coordinate_gamma<T: Real>(&self, id: JointId, which: usize, at: &Instant<'_, T>) -> T {
+    /// −Ẇ v of a joint coordinate: q̈ = W v̇ − it.
+    pub fn joint_coordinate_gamma<T: Real>(
+        &self,
+        id: JointId,
+        which: usize,
+        at: &Instant<'_, T>,
+    ) -> T {
         let joint = &self.joints[id.index()];
         let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
         let mut gamma = [T::zero(); MAX_COORDINATES];

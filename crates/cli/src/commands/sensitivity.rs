@@ -5,7 +5,7 @@ use std::fmt::Write;
 use gelenk::model::{Loaded, Model};
 use gelenk::sensitivity::{
     DMatrix, DaeError, Derivatives, Named, Options, ParameterPair, Periodic, Sensitivity,
-    SensitivityError, Stability, find_period, periodic, sensitivity,
+    SensitivityError, Stability, exact_numbers, find_period, periodic, sensitivity,
 };
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ const USUAL_DURATION: f64 = 1.0;
 /// The change of a parameter, as a part of it.
 const PART: f64 = 1e-5;
 /// Kinds that differ by more, relative to the largest entry, disagree.
-const AGREE: f64 = 1e-6;
+const AGREE: f64 = 1e-7;
 /// A motion that ends this near to its start comes back.
 const COMES_BACK: f64 = 1e-6;
 /// Width of a number in the table.
@@ -162,8 +162,10 @@ fn pairs(
         }
         let models = [with(parameter.value + step)?, with(parameter.value - step)?];
         let unit = parameter.unit.clone().unwrap_or_else(|| "1".to_owned());
-        pairs.push(ParameterPair { name: Named { name: name.clone(), unit }, models, step });
+        let exact = Err(String::new());
+        pairs.push(ParameterPair { name: Named { name: name.clone(), unit }, models, step, exact });
     }
+    exact_numbers(loaded, &mut pairs);
     Ok(pairs)
 }
 

@@ -124,6 +124,8 @@ pub struct Report<'a> {
     pub step: f64,
     /// Barrier parameter.
     pub mu: f64,
+    /// Curvature added in the last step.
+    pub delta: f64,
     /// Number of active bounds.
     pub active: usize,
     /// Whether feasibility is being restored.
@@ -165,6 +167,8 @@ struct Solver<'a> {
     limits: AllLimits,
     options: &'a InteriorOptions,
     blocks: Vec<DMatrix<f64>>,
+    /// Curvature added in the last step.
+    delta: f64,
 }
 
 /// All there is to know at an iterate.
@@ -214,7 +218,7 @@ pub fn solve(
     } else {
         sizes.iter().zip(&state.blocks).map(|(&n, b)| DMatrix::from_column_slice(n, n, b)).collect()
     };
-    let mut solver = Solver { program, limits, options, blocks };
+    let mut solver = Solver { program, limits, options, blocks, delta: 0.0 };
     solver.run(&mut state, watch)
 }
 
@@ -290,6 +294,7 @@ impl Solver<'_> {
                 kkt: residuals.dual.max(residuals.complementarity),
                 step,
                 mu: state.restoring.as_ref().unwrap_or(&state.core).mu,
+                delta: self.delta,
                 active: state.core.x.active(&self.limits.x) + state.core.s.active(&self.limits.s),
                 restoring,
                 state,
@@ -493,8 +498,9 @@ impl Solver<'_> {
         let Some(newton) = Newton::new(program, core, &self.limits, stages, &hessians) else {
             return Ok(End::NoStep);
         };
-        if newton.delta > 0.0 {
-            core.delta = newton.delta;
+        let delta = newton.delta;
+        if delta > 0.0 {
+            core.delta = delta;
         }
         let slope = self.slope(core, stages);
         let full = newton.step(core, &slope, &valued.rows);
@@ -507,6 +513,7 @@ impl Solver<'_> {
             return Ok(End::NoStep);
         };
         let before = core.x.value.clone();
+        self.delta = delta;
         self.accept(core, accepted, &full, alpha, tau);
         if self.options.hessian == Hessian::Bfgs && core.elastic.is_none() {
             let new = all_derivatives(&*self.program, &core.x.value, 1.0, None)?;

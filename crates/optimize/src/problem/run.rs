@@ -68,6 +68,8 @@ pub struct Live<'a> {
     pub step: f64,
     /// Barrier parameter.
     pub mu: f64,
+    /// Curvature added in the last step.
+    pub delta: f64,
     /// Active bounds and inequalities.
     pub active: usize,
     /// Whether feasibility is being restored.
@@ -532,6 +534,7 @@ impl Job<'_> {
                 kkt: report.kkt,
                 step: report.step,
                 mu: report.mu,
+                delta: report.delta,
                 active: report.active,
                 restoring: report.restoring,
                 checkpoint: &checkpoint,
@@ -580,6 +583,7 @@ impl Job<'_> {
                 kkt: report.kkt,
                 step: report.step,
                 mu: 0.0,
+                delta: 0.0,
                 active: report.active,
                 restoring: false,
                 checkpoint: &checkpoint,

@@ -7,6 +7,7 @@ pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use gelenk_model::factor::Factor;
 pub(crate) use gelenk_model::factor::{eliminate, neighbours};
 pub use share::Sharing;
+pub(super) use share::share as share_loads;
 
 use gelenk_model::Model;
 
@@ -117,7 +118,7 @@ impl Solver for Direct {
 }
 
 /// Looks at C(t+h) of all blocks and leaves −(C − target)/h as the right side of the next solve.
-fn look_ahead(
+pub(super) fn look_ahead(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -144,7 +145,7 @@ fn look_ahead(
 }
 
 /// Looks at J v + C_t of all blocks and leaves −(J v + C_t) as the right side of the next solve.
-fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
+pub(super) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
     let Scratch { bodies, rows, .. } = scratch;
     let mut worst = Worst::default();
     let mut e = [0.0; small::MAX];
@@ -162,7 +163,7 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
 }
 
 /// The factor of K at the present rows.
-fn factorize<'a>(
+pub(crate) fn factorize<'a>(
     rows: &Rows,
     bodies: &Bodies,
     direct: &'a mut Option<Box<Factor>>,
