@@ -40,7 +40,7 @@ mod switch;
 pub mod tangent;
 mod watch;
 
-pub use equations::{Equations, Mode};
+pub use equations::{Equations, Mode, Ramp};
 pub use gelenk_ode::{Method, Stop};
 pub use layout::Layout;
 pub use passage::Passage;

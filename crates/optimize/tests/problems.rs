@@ -188,7 +188,7 @@ fn units_do_not_matter() {
 #[test]
 fn a_resumed_run_ends_with_the_same_bits() {
     let problem = read(gallery::problem("van-der-pol").unwrap().text);
-    let options = RunOptions { starts: 2, ..RunOptions::default() };
+    let options = RunOptions { starts: Some(2), ..RunOptions::default() };
     let mut count = 0;
     let whole = optimize(&problem, &options, None, &mut |_| {
         count += 1;
@@ -358,7 +358,7 @@ fn homotopy_and_starts() {
     steps.dedup();
     assert_eq!(steps, [0, 1, 2]);
     let problem = read(gallery::problem("cart-pole").unwrap().text);
-    let options = RunOptions { starts: 5, seed: 1, ..RunOptions::default() };
+    let options = RunOptions { starts: Some(5), seed: Some(1), ..RunOptions::default() };
     let finished = optimize(&problem, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(finished.found.len(), 5);
     assert!(finished.found[4].kind.contains("half the horizon"));

@@ -87,8 +87,8 @@ impl Instance {
         Ok(Solution { phases, free })
     }
 
-    /// Sets the variables to a motion, on whatever grid it was found. Where the new horizon is longer, the motion goes on with its last
-    /// controls.
+    /// Sets the variables to a motion, on whatever grid it was found. With as many intervals as before it is stretched over the new horizon; else, where that is
+    /// longer, the motion goes on with its last controls.
     pub fn warm(&mut self, from: &Solution) {
         if from.phases.len() != self.program.phases.len() {
             return;
@@ -105,8 +105,9 @@ impl Instance {
             let times: Vec<f64> =
                 (0..=n).map(|k| phase.motion.time_of(k, &x[at..at + self.free.len()])).collect();
             let new = times[n];
-            // Free durations keep the share of the time; fixed ones the time itself.
-            let stretch = if self.free_duration[i] && new > 0.0 { old / new } else { 1.0 };
+            // Free durations keep the share of the time, as do as many intervals as before; others the time itself.
+            let stretched = self.free_duration[i] || from.phases[i].controls.len() == n;
+            let stretch = if stretched && new > 0.0 { old / new } else { 1.0 };
             let longer = new * stretch > old * (1.0 + 1e-9);
             let mut list = Vec::new();
             let mut reached = 0;
