@@ -191,7 +191,8 @@ impl Job<'_> {
             max_iterations: self.instance.max_iterations,
             hessian: self.instance.hessian,
             mu: if self.warm { self.barrier } else { 0.1 },
-            push: if self.warm { (0.1 * self.barrier).min(1e-2) } else { 1e-2 },
+            // Too near to bounds that just became narrower, steps would stay short.
+            push: if self.warm && self.before.is_none() { 1e-4 } else { 1e-2 },
         };
         let start: Vec<f64> = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
         let teller = self.teller(scales, origin);

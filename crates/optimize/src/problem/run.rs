@@ -308,7 +308,8 @@ fn one_start(
             iterations,
             found,
             before: before.clone(),
-            barrier: options.barrier.unwrap_or(1e-3),
+            // A given motion may be the best one already; a step of the homotopy has some way to go.
+            barrier: options.barrier.unwrap_or(if before.is_some() { 1e-2 } else { 1e-3 }),
             warm: before.is_some() || (options.warm.is_some() && start == 0),
         };
         let resumed = resume.take();
