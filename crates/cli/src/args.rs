@@ -366,12 +366,12 @@ pub(crate) struct OptimizeArgs {
     /// Give a parameter of the problem or of its model another value; may be an expression [repeatable]
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
-    /// Number of starts: the file's guess, zero controls, then random controls
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) starts: u32,
-    /// Seed of random starts
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub(crate) seed: u64,
+    /// Number of starts: the file's guess, zero controls, then random controls [default: the file's, or 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) starts: Option<u32>,
+    /// Seed of random starts [default: the file's, or 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Another number of intervals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) intervals: Option<u32>,

@@ -24,6 +24,17 @@ pub enum Mode {
     Slips(f64),
 }
 
+/// Inputs that go on lines over time: u(t) = a + (b − a)(t − t₀)/(t₁ − t₀).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ramp {
+    /// t₀ and t₁, s.
+    pub times: [f64; 2],
+    /// a. (n inputs)
+    pub from: Vec<f64>,
+    /// b. (n inputs)
+    pub to: Vec<f64>,
+}
+
 /// The equations of motion in natural coordinates, with all memory to evaluate them.
 ///
 /// ```text
@@ -77,6 +88,8 @@ pub struct Equations<'m> {
     pub(crate) crossing: Option<Box<Crossing>>,
     /// Axes about which joints have no moment.
     idle: IdleAxes,
+    /// Inputs that change with time; held at the model's values if there is none.
+    ramp: Option<Box<Ramp>>,
 }
 
 impl<'m> Equations<'m> {
@@ -127,6 +140,7 @@ impl<'m> Equations<'m> {
             pivots: Pivots::default(),
             crossing: None,
             idle: IdleAxes::of(model),
+            ramp: None,
         };
         for (i, block) in model.rows.iter().enumerate() {
             if !block.is_active(&equations.active) || block.is_bound() || block.one_sided(model) {
@@ -139,6 +153,11 @@ impl<'m> Equations<'m> {
     /// The model.
     pub fn model(&self) -> &'m Model {
         self.model
+    }
+
+    /// Lets inputs go on lines from now on, as those of a control do.
+    pub fn drive(&mut self, ramp: Ramp) {
+        self.ramp = Some(Box::new(ramp));
     }
 
     /// The natural coordinates.
@@ -172,6 +191,13 @@ impl<'m> Equations<'m> {
         let (t_step, coordinates, rates) = &self.at_step;
         for (k, slot) in self.coordinates.iter_mut().enumerate() {
             *slot = coordinates[k] + (t - t_step) * rates[k];
+        }
+        if let Some(ramp) = &self.ramp {
+            let [t0, t1] = ramp.times;
+            let part = if t1 > t0 { (t - t0) / (t1 - t0) } else { 0.0 };
+            for (slot, (a, b)) in self.work.held.iter_mut().zip(ramp.from.iter().zip(&ramp.to)) {
+                *slot = a + (b - a) * part;
+            }
         }
     }
 

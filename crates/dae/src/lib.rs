@@ -36,7 +36,7 @@ pub mod tangent;
 mod varied;
 mod watch;
 
-pub use equations::{Equations, Mode};
+pub use equations::{Equations, Mode, Ramp};
 pub use gelenk_natural::{constraints, layout, polynomial};
 pub use gelenk_ode::{Method, Stop};
 pub use layout::Layout;

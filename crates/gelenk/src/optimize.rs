@@ -1,5 +1,7 @@
 //! Optimal motions: problems by name or file, answers, recordings and checkpoints.
 
+mod again;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +16,7 @@ use gelenk_optimize::program::{Program, RowAt, all_values};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use again::{DaeCertificate, certify_by_dae};
 pub use gelenk_optimize::{gallery, interior, problem};
 
 use crate::recording::{Header, Recorder, RecordingError};

@@ -15,14 +15,15 @@ fn main() {
     while let Some(key) = arguments.next() {
         let value = arguments.next().expect("a value");
         match key.as_str() {
-            "--starts" => options.starts = value.parse().expect("a number"),
-            "--seed" => options.seed = value.parse().expect("a number"),
+            "--starts" => options.starts = Some(value.parse().expect("a number")),
+            "--seed" => options.seed = Some(value.parse().expect("a number")),
             "--intervals" => options.intervals = Some(value.parse().expect("a number")),
             "--iterations" => options.max_iterations = Some(value.parse().expect("a number")),
             "--from" => {
                 let text = std::fs::read_to_string(value).expect("a file");
                 options.warm = Some(serde_json::from_str(&text).expect("a motion"));
             }
+            "--barrier" => options.barrier = Some(value.parse().expect("a number")),
             "--to" => to = Some(value),
             "--set" => {
                 let (key, value) = value.split_once('=').expect("NAME=VALUE");

@@ -10,7 +10,9 @@ use gelenk::optimize::interior::Status;
 use gelenk::optimize::problem::{
     Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize,
 };
-use gelenk::optimize::{CheckpointError, answer_json, gallery, status_word};
+use gelenk::optimize::{
+    CheckpointError, DaeCertificate, answer_json, certify_by_dae, gallery, status_word,
+};
 use serde_json::{Value, json};
 
 use crate::Manner;
@@ -24,6 +26,8 @@ use crate::{files, interrupt, reports, show};
 
 /// Seconds between samples of a recording.
 const SAMPLE: f64 = 0.005;
+/// Tolerance of the DAE engine when it runs a motion again.
+const AGAIN: f64 = 1e-11;
 /// How often a checkpoint is forced to disk; in between the system writes it when it likes, which a killed process survives.
 const SYNC: Duration = Duration::from_secs(1);
 
@@ -51,15 +55,16 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     files::check_places(places, name)?;
     let warm = args.from.as_deref().map(read_motion).transpose()?;
     let options = RunOptions {
-        starts: args.starts as usize,
+        starts: args.starts.map(|n| n as usize),
         seed: args.seed,
         intervals: args.intervals.map(|n| n as usize),
         tolerance: args.tolerance,
         max_iterations: args.max_iterations.map(|n| n as usize),
         warm,
+        barrier: None,
     };
     let settings = format!(
-        "{:?} {} {:?} {:?} {:?}",
+        "{:?} {:?} {:?} {:?} {:?}",
         args.set, args.seed, args.intervals, args.tolerance, args.from
     );
     let key = gelenk::optimize::key(&text, &settings);
@@ -96,8 +101,18 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let mut json = answer_json(&problem, &finished);
     json.insert("wall_seconds".to_owned(), wall_seconds.into());
     let file = text;
-    let mut text = summary(&problem, &finished, wall_seconds);
     let mut failure = trouble;
+    let again = if best.status == Status::Optimal {
+        certify_by_dae(&problem, &best.solution, &finished.free, AGAIN).unwrap_or_else(|error| {
+            let message = format!("the dae engine does not run the motion again: {error}");
+            failure.get_or_insert(Failure::new(Exit::Failed, message));
+            None
+        })
+    } else {
+        None
+    };
+    json.insert("dae_certificate".to_owned(), serde_json::to_value(&again).unwrap_or(Value::Null));
+    let mut text = summary(&problem, &finished, again.as_ref(), wall_seconds);
     if let Some(path) = &args.output {
         match files::write(
             path,
@@ -307,7 +322,12 @@ impl Watch<'_> {
     }
 }
 
-fn summary(problem: &Problem, finished: &Finished, wall_seconds: f64) -> String {
+fn summary(
+    problem: &Problem,
+    finished: &Finished,
+    again: Option<&DaeCertificate>,
+    wall_seconds: f64,
+) -> String {
     let best = &finished.found[finished.best];
     let mut out = format!("{}\n", styled(BOLD, &problem.name));
     if !problem.description().is_empty() {
@@ -322,6 +342,10 @@ fn summary(problem: &Problem, finished: &Finished, wall_seconds: f64) -> String 
             "run again".to_owned(),
             format!("{}, states differ by {} at most", sig(c.objective, 10), sig(c.state_error, 2)),
         ]);
+    }
+    if let Some(c) = again {
+        let says = format!("states differ by {} at most", sig(c.state_error, 2));
+        table.row(["by dae engine".to_owned(), says]);
     }
     if let Some(known) = problem.known() {
         table.row(["known".to_owned(), known.to_owned()]);
