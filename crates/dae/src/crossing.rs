@@ -10,18 +10,15 @@
 use gelenk_model::factor::ResponseRows;
 use gelenk_model::graph::Graph;
 use gelenk_model::joint::MAX_ROWS;
-use gelenk_model::math::Vec3;
 use gelenk_model::{Model, Twist};
+use gelenk_natural::beside::row;
 use gelenk_natural::blow::least_squares;
-use gelenk_natural::{Branch, Slide};
+use gelenk_natural::{Beside, Branch, Slide};
 use nalgebra::{DMatrix, DVector};
 
 use crate::equations::{Equations, instant};
 use crate::project::{NotClosed, rotation};
 use crate::rows::dot;
-
-/// Singular values of dense matrices below this part of the largest are redundant rows.
-const CUT: f64 = 1e-12;
 
 /// A loop on its way through a singular position.
 #[derive(Clone, Debug)]
@@ -33,15 +30,6 @@ pub(crate) struct Crossing {
     beside: Vec<usize>,
     /// Blocks of all that moves with the loop. (n blocks)
     together: Vec<bool>,
-}
-
-/// Rows beside the loop's own, and their K.
-struct Beside {
-    /// (block, row in the block).
-    rows: Vec<(usize, usize)>,
-    /// J τ. (rows)
-    along: Vec<f64>,
-    k: DMatrix<f64>,
 }
 
 impl Crossing {
@@ -69,110 +57,14 @@ impl Crossing {
         self.branch.slide(model, layout, &target, poses)
     }
 
-    /// The rows beside and their K = J̃ M̃⁻¹ J̃ᵀ, the loop having the mass τᵀ M τ.
     fn beside(&self, equations: &Equations<'_>, slide: &Slide) -> Beside {
-        let all = &equations.rows;
-        let mut rows = Vec::new();
-        for &block in self.beside.iter().filter(|k| !all.out[**k]) {
-            rows.extend((0..all.place(block).n_rows).map(|i| (block, i)));
-        }
-        let mut along = vec![0.0; rows.len()];
-        // By body: the rows that touch it, with J and M⁻¹Jᵀ there.
-        let n = equations.poses.len();
-        let mut touching: Vec<Vec<(usize, [f64; 6], [f64; 6])>> = vec![Vec::new(); n];
-        for (r, &(block, i)) in rows.iter().enumerate() {
-            for (body, jac, response) in row(all, block, i) {
-                if !self.branch.parts.bodies.contains(&body) {
-                    touching[body].push((r, jac, response));
-                    continue;
-                }
-                along[r] += dot(&jac, &slide.tau[body]);
-                for (b, axis) in &slide.spare {
-                    if *b == body {
-                        let mut only = ([0.0; 6], [0.0; 6]);
-                        only.0[*axis] = jac[*axis];
-                        only.1[*axis] = response[*axis];
-                        touching[body].push((r, only.0, only.1));
-                    }
-                }
-            }
-        }
-        let mut k =
-            DMatrix::from_fn(rows.len(), rows.len(), |a, b| along[a] * along[b] / slide.mass);
-        for list in &touching {
-            for (a, jac, _) in list {
-                for (b, _, response) in list {
-                    k[(*a, *b)] += jac.iter().zip(response).map(|(x, y)| x * y).sum::<f64>();
-                }
-            }
-        }
-        Beside { rows, along, k }
-    }
-
-    /// λ of the rows beside with J (u + response) = wanted, and the response put into `twists`: of the loop along τ. None if there is none.
-    fn solve(
-        &self,
-        equations: &Equations<'_>,
-        slide: &Slide,
-        beside: &Beside,
-        wanted: &[f64],
-        twists: &mut [Twist],
-    ) -> Option<Vec<f64>> {
-        let mut lambda = vec![0.0; beside.rows.len()];
-        if beside.rows.is_empty() {
-            return Some(lambda);
-        }
-        for _ in 0..2 {
-            let missing = beside.rows.iter().zip(wanted).map(|(&(block, i), wanted)| {
-                let have = row(&equations.rows, block, i)
-                    .map(|(body, jac, _)| dot(&jac, &twists[body]))
-                    .sum::<f64>();
-                wanted - have
-            });
-            let missing = DVector::from_iterator(beside.rows.len(), missing);
-            let step = least_squares(beside.k.clone(), &missing, CUT)?;
-            let rate: f64 =
-                beside.along.iter().zip(step.iter()).map(|(a, l)| a * l).sum::<f64>() / slide.mass;
-            for &body in &self.branch.parts.bodies {
-                twists[body].s_dot += slide.tau[body].s_dot * rate;
-                twists[body].omega += slide.tau[body].omega * rate;
-            }
-            for ((&(block, i), l), sum) in beside.rows.iter().zip(step.iter()).zip(&mut lambda) {
-                *sum += l;
-                for (body, _, response) in row(&equations.rows, block, i) {
-                    if !self.branch.parts.bodies.contains(&body) {
-                        twists[body].s_dot += Vec3::from_column_slice(&response[..3]) * *l;
-                        twists[body].omega += Vec3::from_column_slice(&response[3..]) * *l;
-                    }
-                    for (_, axis) in slide.spare.iter().filter(|(b, _)| *b == body) {
-                        twists[body].s_dot[*axis] += response[*axis] * *l;
-                    }
-                }
-            }
-        }
-        Some(lambda)
+        Beside::new(slide, &equations.rows, &self.beside)
     }
 }
 
 /// τᵀ M u.
 fn along(slide: &Slide, equations: &Equations<'_>, u: &[Twist]) -> f64 {
     slide.along(equations.model, &equations.poses, u)
-}
-
-/// Bodies, J and M⁻¹Jᵀ of row `i` of a block.
-fn row(
-    rows: &crate::rows::Rows,
-    block: usize,
-    i: usize,
-) -> impl Iterator<Item = (usize, [f64; 6], [f64; 6])> {
-    let place = rows.place(block);
-    let start = place.jac + i * 6 * place.n_bodies;
-    rows.bodies(block).iter().enumerate().map(move |(slot, &body)| {
-        let (mut jac, mut response) = ([0.0; 6], [0.0; 6]);
-        jac.copy_from_slice(&rows.jac()[start + 6 * slot..][..6]);
-        response.copy_from_slice(&rows.response()[start + 6 * slot..][..6]);
-        (body, jac, response)
-    })
 }
 
 impl Equations<'_> {
@@ -218,7 +110,7 @@ impl Equations<'_> {
         let wanted: Vec<f64> = (beside.rows.iter())
             .map(|&(block, i)| self.gamma[self.rows.place(block).first_row + i])
             .collect();
-        let found = crossing.solve(self, &slide, &beside, &wanted, &mut accelerations);
+        let found = beside.solve(&slide, &self.rows, &wanted, &mut accelerations);
         self.accelerations = accelerations;
         for (&(block, i), l) in beside.rows.iter().zip(&found?) {
             self.lambda[self.rows.place(block).first_row + i] = *l;
@@ -274,7 +166,7 @@ impl Equations<'_> {
             }
             before = gap;
             let mut step = vec![Twist::zero(); self.twists.len()];
-            let found = crossing.solve(self, &slide, &beside, &wanted, &mut step);
+            let found = beside.solve(&slide, &self.rows, &wanted, &mut step);
             found.ok_or(NotClosed { block: worst, gap })?;
             for place in &self.layout.places {
                 let (pose, step) = (&mut self.poses[place.body], &step[place.body]);
@@ -295,7 +187,7 @@ impl Equations<'_> {
             rows.time_rate(&at, &mut self.work, &mut c[..rows.n_rows]);
             wanted[r] = -c[i];
         }
-        let found = crossing.solve(self, &slide, &beside, &wanted, &mut twists);
+        let found = beside.solve(&slide, &self.rows, &wanted, &mut twists);
         self.twists = twists;
         found.ok_or_else(|| lost(crossing))?;
         if crossing.together.contains(&false) {

@@ -4,9 +4,9 @@
 //! Where this μ falls below 0.3 of its largest value, or would reach zero within the next steps, the loop's curve of positions is followed ahead
 //! ([`gelenk_natural::approach`]).
 
-use gelenk_model::factor::{Factor, ResponseRows};
-use gelenk_model::math::Vec3;
-use gelenk_model::{Event, Model, RowBlock, RowKind, Twist};
+use gelenk_model::factor::Factor;
+use gelenk_model::{Event, Model, RowBlock, RowKind};
+use gelenk_natural::near::nearness;
 use gelenk_natural::{Lookout, Outlook};
 
 use crate::crossing::Crossing;
@@ -113,50 +113,12 @@ impl Watch {
         equations.crossing.is_none() && least < NEAR_WITHIN * self.most_pivot
     }
 
-    /// μ = 1/|D^½ K⁻¹ J w| for three vectors w of about unit length in the norm of M, D the largest diagonal of K so far: of the order of the smallest
-    /// singular value of D^−½ J M^−½.
+    /// μ at a state.
     fn measure(&mut self, equations: &mut Equations<'_>, at: &Begun<'_>) -> f64 {
         equations.read(at.t, at.y);
         equations.prepare_rows(at.t);
         let Equations { model, rows, solver, fixed, .. } = equations;
-        // Damped, so that redundant rows share and say nothing.
-        let factor = solver.damped_factor(rows, fixed);
-        let n_rows = model.n_rows();
-        self.sizes.resize(n_rows, 0.0);
-        for block in (0..rows.n_blocks()).filter(|k| !rows.out[*k]) {
-            let place = rows.place(block);
-            let width = 6 * place.n_bodies;
-            for i in 0..place.n_rows {
-                let range = place.jac + i * width..place.jac + (i + 1) * width;
-                let pairs = rows.jac()[range.clone()].iter().zip(&rows.response()[range]);
-                let size = &mut self.sizes[place.first_row + i];
-                *size = size.max(pairs.map(|(j, r)| j * r).sum());
-            }
-        }
-        let (mut e, mut x) = (vec![0.0; n_rows], vec![0.0; n_rows]);
-        let mut most = 0.0_f64;
-        for (a, b, c) in [(1.0, 0.7, 0.4), (-0.4, 1.0, 0.7), (0.7, -0.4, 1.0)] {
-            let twists: Vec<Twist> = (model.bodies.iter().enumerate())
-                .map(|(k, body)| {
-                    if body.fixed {
-                        return Twist::zero();
-                    }
-                    let part = 1.0 + 0.5 * ((k % 3) as f64);
-                    let turn = Vec3::new(b, c, -a).component_mul(&body.inertia_inv.map(f64::sqrt));
-                    let push = Vec3::new(a, b, c) * body.mass_inv.sqrt();
-                    Twist { s_dot: push * part, omega: turn * part }
-                })
-                .collect();
-            e.fill(0.0);
-            for block in (0..rows.n_blocks()).filter(|k| !rows.out[*k]) {
-                let place = rows.place(block);
-                rows.rate(block, &twists, &mut e[place.first_row..][..place.n_rows]);
-            }
-            factor.solve(&e, &mut x);
-            let sum = x.iter().zip(&self.sizes).map(|(x, d)| x * x * d).sum::<f64>();
-            most = most.max(sum.sqrt());
-        }
-        if most > 0.0 { 1.0 / most } else { f64::INFINITY }
+        nearness(model, rows, solver.damped_factor(rows, fixed), &mut self.sizes)
     }
 
     /// Looks ahead from a state; true if a singular position is there and the blown-up formulation has been taken. Refuses one without smooth motion that is

@@ -8,19 +8,21 @@
 //! ```text
 //! μ² = min( pivots of K over their own diagonal,  K_ii of equations over their largest so far )
 //! ```
-//! costs nothing, since K is factorized anyway. Where μ falls so that it would be zero soon, or is small, the curve is followed ahead and tells by full rank
-//! whether there is a singular position.
+//! costs nothing, since K is factorized anyway, but where rows are redundant it may vanish for nothing: other rows take over. Where it falls so that it would be zero soon, or is
+//! small, the [`nearness`] is looked at in the same way, in which redundant rows have no say; and where that falls as well, the curve is followed ahead and
+//! tells by full rank whether there is a singular position.
 
 use gelenk_model::graph::Graph;
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Model, State};
+use gelenk_natural::near::nearness;
 use gelenk_natural::{Branch, Layout, Lookout, Outlook};
 
 use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::method::{Method, SolverKind};
 use crate::scratch::Scratch;
-use crate::solver::{Crossing, factorize};
+use crate::solver::{Crossing, Factor, factorize};
 use crate::step::prepare;
 
 /// So many steps before a singular position, at the speed there is, the motion goes over to the curve, and so many after it comes back.
@@ -32,27 +34,53 @@ const REACH: f64 = 1.5;
 /// Below this part of its largest value μ is looked at in any case: slow motions come as near as this in many steps.
 const NEAR: f64 = 0.02;
 
-/// Above this part of it the rows are regular again.
+/// Above this part of its largest value the nearness tells that rows are regular again.
 const REGULAR: f64 = 0.04;
 
 /// A position without smooth motion is refused where it is no more than so many steps ahead.
 const REFUSE: f64 = 1.5;
+
+/// Damping of K for the nearness, as a part of its diagonal.
+const DAMPING: f64 = 1e-8;
+
+/// A number that vanishes in singular positions, step by step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trace {
+    /// The largest so far.
+    most: f64,
+    /// Time and value at the step before.
+    last: Option<(f64, f64)>,
+}
+
+impl Trace {
+    /// Takes the value at time t; true where it is small, or would be zero within [`STEPS_ABOUT`] steps of length h.
+    fn falls(&mut self, t: f64, mu: f64, h: f64) -> bool {
+        self.most = self.most.max(mu);
+        let soon = self.last.is_some_and(|(before, last)| {
+            mu < last && t > before && mu * (t - before) < STEPS_ABOUT * h * (last - mu)
+        });
+        self.last = Some((t, mu));
+        soon || mu < NEAR * self.most
+    }
+}
 
 /// Looks out for singular positions.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     layout: Layout,
     lookout: Lookout,
-    /// Equations: (block, its first row); their gradients may vanish.
+    /// Blocks of equations, whose gradients may vanish.
     equations: Vec<usize>,
     /// Their largest K_ii so far. (equations)
     sizes: Vec<f64>,
-    /// The largest μ so far.
-    most: f64,
     /// The fewest pivots seen that are lost in rounding.
     blurred: usize,
-    /// Time and μ at the last step.
-    last: Option<(f64, f64)>,
+    /// μ by the pivots.
+    pivots: Trace,
+    /// The nearness, where the pivots ask for it; memory for it.
+    near: Trace,
+    damped: Option<Box<Factor>>,
+    row_sizes: Vec<f64>,
     /// No look ahead before this time.
     not_before: f64,
     /// Natural coordinates and rates. (n each)
@@ -86,9 +114,11 @@ impl Watch {
             lookout: Lookout::default(),
             sizes: vec![0.0; equations.len()],
             equations,
-            most: 0.0,
             blurred: usize::MAX,
-            last: None,
+            pivots: Trace::default(),
+            near: Trace::default(),
+            damped: None,
+            row_sizes: Vec::new(),
             not_before: f64::NEG_INFINITY,
             p: vec![0.0; layout.n],
             v: vec![0.0; layout.n],
@@ -106,28 +136,38 @@ impl Watch {
         h: f64,
     ) -> Result<(), StepError> {
         prepare(model, state, scratch);
-        let mu = self.measure(scratch);
         if let Some(crossing) = &scratch.crossing {
             self.layout.write(state, &mut self.p, &mut self.v);
             self.before = crossing.branch.offset(&self.p).map(|(x, i)| (x, self.v[i]));
-            let gone = self.before.is_none_or(|(x, rate)| {
-                x * rate > 0.0 && x.abs() > STEPS_ABOUT * (rate * h).abs()
-            });
-            if gone && mu >= REGULAR * self.most {
+            let gone = self
+                .before
+                .is_none_or(|(x, rate)| x * rate > 0.0 && x.abs() > STEPS_ABOUT * (rate * h).abs());
+            if gone && self.nearness(model, scratch) >= REGULAR * self.near.most {
                 scratch.crossing = None;
-                self.last = None;
+                (self.pivots.last, self.near.last) = (None, None);
             }
             return Ok(());
         }
-        self.most = self.most.max(mu);
-        let falls = self.last.is_some_and(|(t, last)| {
-            mu < last && mu * (state.t - t) < STEPS_ABOUT * h * (last - mu) && state.t > t
-        });
-        self.last = Some((state.t, mu));
-        if h > 0.0 && state.t >= self.not_before && (falls || mu < NEAR * self.most) {
+        let mu = self.measure(scratch);
+        let begins = self.near.most == 0.0;
+        let falls = self.pivots.falls(state.t, mu, h);
+        if !(falls || begins) {
+            self.near.last = None;
+            return Ok(());
+        }
+        let near = self.nearness(model, scratch);
+        if self.near.falls(state.t, near, h) && h > 0.0 && state.t >= self.not_before {
             self.look(model, state, scratch, h)?;
         }
         Ok(())
+    }
+
+    fn nearness(&mut self, model: &Model, scratch: &Scratch) -> f64 {
+        let Scratch { rows, bodies, .. } = scratch;
+        let make = || Box::new(Factor::new(rows, &bodies.fixed));
+        let damped = self.damped.get_or_insert_with(make);
+        damped.refresh_damped(rows, DAMPING);
+        nearness(model, rows, damped, &mut self.row_sizes)
     }
 
     /// μ at the poses that `scratch` is prepared for.

@@ -63,6 +63,15 @@ pub struct Curve {
     z: Vec<f64>,
     /// τ there. (n)
     tangent: Vec<f64>,
+    /// The matrix of the last point found, for points near it.
+    factors: Option<Factors>,
+}
+
+/// The equations and the way along τ, linear at a point.
+#[derive(Clone, Debug)]
+struct Factors {
+    tangent: Vec<f64>,
+    lu: LU<f64, Dyn, Dyn>,
 }
 
 /// A point of the curve: p, and with the parameter s of the curve τ = p′ and κ = p″.
@@ -339,8 +348,14 @@ impl Curve {
             equations = divided;
             rounds.push(Round { chart, slope, combinations: combined });
         }
-        let mut curve =
-            Curve { place: place.to_vec(), rounds, equations, z: vec![0.0; n], tangent: vec![] };
+        let mut curve = Curve {
+            place: place.to_vec(),
+            rounds,
+            equations,
+            z: vec![0.0; n],
+            tangent: vec![],
+            factors: None,
+        };
         // The direction in the position itself: along the samples.
         let last = samples.last().ok_or(NoCurve::Degenerate)?;
         let way: Vec<f64> = last.iter().zip(place).map(|(a, b)| a - b).collect();
@@ -355,17 +370,22 @@ impl Curve {
         let along: f64 = (0..n).map(|i| weights[i] * tau[i] * way[i]).sum();
         let sign = if along < 0.0 { -1.0 } else { 1.0 };
         curve.tangent = tau.iter().map(|x| sign * x).collect();
-        // z of the nearest sample, to begin there.
-        let mut z: Vec<f64> = way;
-        for round in &curve.rounds {
+        // Begin at the nearest sample.
+        curve.begin(last);
+        curve.find(last, weights).ok_or(NoCurve::Degenerate)?;
+        Ok(curve)
+    }
+
+    /// Begins anew at a point of the curve that is not the singular one.
+    pub(crate) fn begin(&mut self, x: &[f64]) {
+        let mut z: Vec<f64> = x.iter().zip(&self.place).map(|(a, b)| a - b).collect();
+        for round in &self.rounds {
             let x_0 = z[round.chart];
-            for i in (0..n).filter(|i| *i != round.chart) {
+            for i in (0..z.len()).filter(|i| *i != round.chart) {
                 z[i] = z[i] / x_0 - round.slope[i];
             }
         }
-        curve.z = z;
-        curve.find(last, weights).ok_or(NoCurve::Degenerate)?;
-        Ok(curve)
+        self.z = z;
     }
 
     /// The coordinate of the first round that is zero in the position and passes it; none without rounds.
@@ -489,9 +509,59 @@ impl Curve {
         if p.iter().chain(&tau).chain(&kappa).any(|x| !x.is_finite()) {
             return None;
         }
+        let before = std::mem::take(&mut self.tangent);
         self.face(&tau)?;
+        self.factors = Some(Factors { tangent: before, lu: factors });
         self.z = z;
         Some(CurvePoint { p, tau, kappa })
+    }
+
+    /// A point of the curve near `target`, which is near the last one found: with the matrix of that, so that τ is a little off, κ is zero, and the point
+    /// is not quite the nearest.
+    pub fn near(&mut self, target: &[f64], weights: &[f64]) -> Option<CurvePoint> {
+        let Some(factors) = self.factors.take() else { return self.find(target, weights) };
+        let found = self.chord(&factors, target, weights);
+        self.factors = Some(factors);
+        let Some((z, point)) = found else { return self.find(target, weights) };
+        self.z = z;
+        Some(point)
+    }
+
+    fn chord(
+        &self,
+        factors: &Factors,
+        target: &[f64],
+        weights: &[f64],
+    ) -> Option<(Vec<f64>, CurvePoint)> {
+        let Factors { tangent, lu } = factors;
+        let n = target.len();
+        let (mut z, zero) = (self.z.clone(), vec![0.0; n]);
+        let mut before = f64::INFINITY;
+        for _ in 0..40 {
+            let (p, _, _) = self.outward(&z, &zero, &zero);
+            let mut right = (-values(&self.equations, &z)).insert_row(n - 1, 0.0);
+            right[n - 1] = (0..n).map(|i| weights[i] * tangent[i] * (target[i] - p[i])).sum();
+            if !lu.solve_mut(&mut right) {
+                return None;
+            }
+            let step = right.amax();
+            for (z, d) in z.iter_mut().zip(right.iter()) {
+                *z += d;
+            }
+            if step <= 2e-15 || step < 1e-12 && step >= 0.25 * before {
+                let mut d1 = DVector::zeros(n);
+                d1[n - 1] = 1.0;
+                lu.solve_mut(&mut d1);
+                let (p, tau, _) = self.outward(&z, d1.as_slice(), &zero);
+                return Some((z, CurvePoint { p, tau, kappa: zero }));
+            }
+            // Too far from where the matrix was made, or not a number.
+            if step.is_nan() || step > 0.3 * before {
+                return None;
+            }
+            before = step;
+        }
+        None
     }
 }
 

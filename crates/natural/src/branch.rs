@@ -13,7 +13,12 @@ use crate::layout::Layout;
 pub struct Lookout {
     /// The loops, for the blocks that then held nothing.
     loops: Option<(Vec<bool>, Vec<Loop>)>,
+    /// Branches that were found, for the next time.
+    known: Vec<Branch>,
 }
+
+/// So many branches are kept in mind.
+const MOST_KNOWN: usize = 16;
 
 /// What is ahead.
 #[derive(Clone, Debug)]
@@ -52,6 +57,12 @@ impl Lookout {
     ) -> Outlook {
         if self.loops.as_ref().is_none_or(|(before, _)| *before != out) {
             self.loops = Some((out.to_vec(), loops(model, state, out)));
+            self.known.clear();
+        }
+        for branch in &self.known {
+            if let Some((again, arrival)) = branch.again(p, v, reach) {
+                return Outlook::Branch(Box::new(again), arrival);
+            }
         }
         let list = self.loops.as_ref().map_or(&[][..], |(_, list)| list);
         let mut wait: Option<f64> = None;
@@ -76,6 +87,9 @@ impl Lookout {
             match ahead.curve.clone() {
                 Ok(curve) => {
                     let branch = Branch::new(parts.clone(), ahead, curve);
+                    if self.known.len() < MOST_KNOWN {
+                        self.known.push(branch.clone());
+                    }
                     return Outlook::Branch(Box::new(branch), arrival);
                 }
                 Err(NoCurve::Turns) if refused.as_ref().is_none_or(|(_, t)| arrival < *t) => {
@@ -166,6 +180,29 @@ impl Branch {
         Branch { parts, curve, lost, order, kept }
     }
 
+    /// The branch from p, if it leads to its position within `reach` seconds at the rates v, and how long that takes.
+    fn again(&self, p: &[f64], v: &[f64], reach: f64) -> Option<(Branch, f64)> {
+        let (offset, i) = self.offset(p)?;
+        if offset * v[i] >= 0.0 || offset.abs() > reach * v[i].abs() {
+            return None;
+        }
+        // The same coordinate may pass the same number elsewhere: the whole position must be as near as that.
+        let (x, rates) = (self.parts.pick(p), self.parts.pick(v));
+        let arrival = (offset / v[i]).abs();
+        let way = x.iter().zip(&self.curve.place).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        let speed = rates.iter().map(|v| v * v).sum::<f64>();
+        if way > 4.0 * speed * arrival * arrival {
+            return None;
+        }
+        let mut again = self.clone();
+        again.curve.begin(&x);
+        let found = again.curve.find(&x, &self.parts.mass)?;
+        let far =
+            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let lies_on = far(&found.p, &x) <= 1e-4 * far(&x, &self.curve.place);
+        lies_on.then_some((again, arrival))
+    }
+
     /// How far the coordinate that passes is from the position in natural coordinates p, and which it is.
     pub fn offset(&self, p: &[f64]) -> Option<(f64, usize)> {
         let chart = self.curve.passing()?;
@@ -243,6 +280,28 @@ impl Branch {
         poses: &[Pose],
     ) -> Option<Slide> {
         let point = self.curve.find(target, &self.parts.mass)?;
+        self.place_bodies(model, layout, point, poses)
+    }
+
+    /// The same near the place that was found last, with what [`Curve::near`] tells.
+    pub fn slide_near(
+        &mut self,
+        model: &Model,
+        layout: &Layout,
+        target: &[f64],
+        poses: &[Pose],
+    ) -> Option<Slide> {
+        let point = self.curve.near(target, &self.parts.mass)?;
+        self.place_bodies(model, layout, point, poses)
+    }
+
+    fn place_bodies(
+        &self,
+        model: &Model,
+        layout: &Layout,
+        point: CurvePoint,
+        poses: &[Pose],
+    ) -> Option<Slide> {
         let n = poses.len();
         let (mut tau, mut kappa) = (vec![Twist::zero(); n], vec![Twist::zero(); n]);
         let (mut found, mut spare) = (Vec::new(), Vec::new());
@@ -275,6 +334,11 @@ impl Branch {
 }
 
 impl Slide {
+    /// Whether a body is one of the loop.
+    pub fn moves(&self, body: usize) -> bool {
+        self.poses.iter().any(|(own, _)| *own == body)
+    }
+
     /// τᵀ M u, M at `poses`.
     pub fn along(&self, model: &Model, poses: &[Pose], u: &[Twist]) -> f64 {
         let mut sum = 0.0;

@@ -6,12 +6,15 @@
 //! engine pass singular positions on it, each with its own equations of motion. Source: \[Laufen\] chapters I, III and IV.
 
 pub mod approach;
+pub mod beside;
 pub mod blow;
 pub mod branch;
 pub mod constraints;
 pub mod layout;
+pub mod near;
 pub mod polynomial;
 mod tracks;
 
+pub use beside::Beside;
 pub use branch::{Branch, Lookout, NoMotion, Outlook, Slide};
 pub use layout::Layout;

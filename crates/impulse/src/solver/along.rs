@@ -10,7 +10,7 @@
 
 use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::{Model, Pose, Twist};
-use gelenk_natural::{Branch, Layout, Slide};
+use gelenk_natural::{Beside, Branch, Layout, Slide};
 
 use super::direct::{look_ahead, look_at_velocities, share_loads};
 use super::{Direct, Solver, factorize};
@@ -23,6 +23,12 @@ use crate::scratch::{Bodies, Scratch};
 /// Rounds within which s must be found.
 const MAX_ROUNDS: u64 = 30;
 
+/// Rows beside those of a loop for which their dense matrix is made; where there are more, positions are told but not blown up.
+const MOST_BESIDE: usize = 120;
+
+/// What is left of the gaps of rows beside a loop, as a part of the tolerance.
+const FINE: f64 = 1e-4;
+
 /// A loop on its way through a singular position.
 #[derive(Clone, Debug)]
 pub struct Crossing {
@@ -30,16 +36,19 @@ pub struct Crossing {
     layout: Layout,
     /// Whether the loop is moved along the curve; else the position is only told.
     moves: bool,
+    /// Blocks that are not the loop's.
+    beside: Vec<usize>,
     /// The last place on the curve, and the loop's coordinates it was sought for.
     known: Option<(Vec<f64>, Slide)>,
 }
 
 impl Crossing {
     pub(crate) fn new(model: &Model, branch: Branch, rows: &Rows) -> Self {
-        // Rows beside those of the loop, bounds and contacts are not for this solver.
-        let whole = (0..model.rows.len()).all(|k| branch.parts.blocks.contains(&k));
-        let moves = whole && !rows.has_bounds() && rows.contacts.is_empty();
-        Crossing { branch, layout: Layout::new(model), moves, known: None }
+        let beside: Vec<usize> =
+            (0..model.rows.len()).filter(|k| !branch.parts.blocks.contains(k)).collect();
+        let n_beside: usize = beside.iter().map(|k| model.rows[*k].n_rows).sum();
+        let moves = n_beside <= MOST_BESIDE && !rows.has_bounds() && rows.contacts.is_empty();
+        Crossing { branch, layout: Layout::new(model), moves, beside, known: None }
     }
 
     /// Where the loop is on its curve at the poses of the bodies.
@@ -66,13 +75,13 @@ impl Crossing {
         let mut target = self.branch.coordinates(&self.layout, &bodies.ahead);
         let mut plus = bodies.twists.clone();
         let speed = |momentum: f64| momentum.abs() / here.mass.sqrt();
-        let rounding =
-            1e-15 * (speed(wanted) + model.gravity.norm() * h.abs() * bodies.total_mass.sqrt());
+        // Of velocities, and of positions over the step.
+        let size = target.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+        let rounding = 1e-15 * speed(wanted) + 1e-16 * bodies.total_mass.sqrt() * size / h.abs();
         // Way along the curve and residual of the round before.
         let (mut before, mut step) = (None::<f64>, 0.0);
-        let mut gain = 0.0;
         for round in 1..=MAX_ROUNDS {
-            let there = self.branch.slide(model, &self.layout, &target, &bodies.poses)?;
+            let there = self.branch.slide_near(model, &self.layout, &target, &bodies.poses)?;
             for (body, pose) in &there.poses {
                 plus[*body] = velocity_to(bodies, look, *body, pose, &there.spare);
             }
@@ -81,22 +90,73 @@ impl Crossing {
             if !small.is_finite() {
                 return None;
             }
-            let stalls = before.is_some_and(|b| small >= 0.5 * speed(b)) && small < 1e4 * rounding;
+            let stalls =
+                before.is_some_and(|b| small >= 0.5 * speed(b)) && small < 100.0 * rounding;
             if small <= rounding || stalls {
                 bodies.twists.copy_from_slice(&plus);
                 bodies.forget_flights();
                 return Some(round);
             }
-            // The first slope is that of free flight without turning; then the secant's.
-            gain = match before {
-                Some(b) if step != 0.0 && (rest - b) / step * gain > 0.0 => (rest - b) / step,
-                _ => here.along(model, &bodies.poses, &there.tau) / h,
-            };
-            step = -rest / gain;
+            // The slope of free flight without turning; then the secant's, unless rounding makes it.
+            let gain = here.along(model, &bodies.poses, &there.tau) / h;
+            let secant = before.map_or(gain, |b| (rest - b) / step);
+            let fits = (0.5..2.0).contains(&(secant / gain));
+            step = -rest / if fits { secant } else { gain };
             before = Some(rest);
             for ((target, p), tau) in target.iter_mut().zip(&there.point.p).zip(&there.point.tau) {
                 *target = p + tau * step;
             }
+        }
+        None
+    }
+}
+
+impl Crossing {
+    /// Impulses at time t with which the loop ends on its curve and the rows beside it close; the number of rounds.
+    fn close_all(
+        &mut self,
+        model: &Model,
+        method: &Method,
+        look: &Look<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<u64> {
+        let mut rounds = self.close(model, look, &mut scratch.bodies)?;
+        if self.beside.is_empty() {
+            return Some(rounds);
+        }
+        let slide = self.slide(model, &scratch.bodies.poses)?;
+        let beside = Beside::new(&slide, &scratch.rows, &self.beside);
+        let floor = scratch.bodies.position_floor();
+        // Velocities that the loop flies with, and those along τ that it has them from.
+        let mut base = scratch.bodies.twists.clone();
+        let mut before = f64::INFINITY;
+        for _ in 0..MAX_ROUNDS {
+            let _ = look_ahead(model, method, look, floor, scratch);
+            let Scratch { rows, bodies, .. } = scratch;
+            let gaps = self.beside.iter().map(|k| {
+                let allowed = rows.blocks[*k].tolerance.unwrap_or(method.tolerance).max(floor);
+                rows.gap[*k] / allowed
+            });
+            let worst = gaps.fold(0.0, f64::max);
+            if worst <= FINE || worst < 1.0 && worst > 0.3 * before {
+                return Some(rounds);
+            }
+            if !worst.is_finite() || worst > 100.0 * before {
+                return None;
+            }
+            before = worst;
+            let missing: Vec<f64> = (beside.rows.iter())
+                .map(|&(block, i)| rows.error[rows.blocks[block].first_row + i])
+                .collect();
+            let mut answer = vec![Twist::zero(); base.len()];
+            beside.solve(&slide, rows, &missing, &mut answer)?;
+            for (i, (base, answer)) in base.iter_mut().zip(&answer).enumerate() {
+                base.s_dot += answer.s_dot;
+                base.omega += answer.omega;
+                bodies.twists[i] = *base;
+            }
+            bodies.forget_flights();
+            rounds += self.close(model, look, bodies)?;
         }
         None
     }
@@ -153,7 +213,7 @@ impl Solver for Along {
         };
         scratch.prepare_rows(model, look.t - look.h, look.coordinates);
         let begun = scratch.bodies.twists.clone();
-        let rounds = crossing.close(model, look, &mut scratch.bodies);
+        let rounds = crossing.close_all(model, method, look, scratch);
         let floor = scratch.bodies.position_floor();
         let worst = look_ahead(model, method, look, floor, scratch);
         let lost = |scratch: &Scratch| StepError::Positions {
@@ -188,6 +248,15 @@ impl Solver for Along {
         if let Some(slide) = &slide {
             let rate = slide.along(model, &bodies.poses, &bodies.twists) / slide.mass;
             slide.put(rate, 0.0, &mut bodies.twists);
+            if !crossing.beside.is_empty() {
+                let rows = &scratch.rows;
+                let beside = Beside::new(slide, rows, &crossing.beside);
+                let rate =
+                    |&(block, i): &(usize, usize)| -rows.c_t[rows.blocks[block].first_row + i];
+                let wanted: Vec<f64> = beside.rows.iter().map(rate).collect();
+                // Where there is none, the errors looked at below tell.
+                let _ = beside.solve(slide, rows, &wanted, &mut bodies.twists);
+            }
             bodies.forget_flights();
         }
         scratch.crossing = Some(crossing);
