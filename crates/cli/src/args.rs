@@ -351,6 +351,7 @@ Examples:
   gelenk optimize my.toml --starts 20              different starts; distinct optima listed, the best kept
   gelenk optimize my.toml --resume                 go on after Ctrl-C or a crash
   gelenk optimize bryson-denham --set l=1/6 --json
+  gelenk optimize walk-0.3 --report walk.html      the motion to look at, controls, conditions, iterations
 
 Each iteration is saved: whatever ends the process, --resume loses one iteration at most. Ctrl-C stops with the best point \
 reached; a second Ctrl-C quits at once. The motion found is run again, interval by interval, by the adaptive integrators; both objectives \
@@ -404,6 +405,9 @@ pub(crate) struct OptimizeArgs {
     /// Write no recording
     #[arg(long, conflicts_with = "record", help_heading = "Output")]
     pub(crate) no_record: bool,
+    /// Report to write: one page with motion, controls, objective, conditions, certificate; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk check`

@@ -1,7 +1,7 @@
 //! Motion through a singular position, in the blown-up formulation.
 //!
 //! There the bodies of the loop have one coordinate s together, that of the curve of their positions, whose blown-up equations keep
-//! their rank ([`crate::blow`]). With p(s), τ = p′, κ = p″ in twists of the bodies, the new variables having no mass,
+//! their rank ([`gelenk_natural::blow`]). With p(s), τ = p′, κ = p″ in twists of the bodies, the new variables having no mass,
 //! ```text
 //! v = τ ṡ,   a = τ s̈ + κ ṡ²,   τᵀ M τ s̈ = τᵀ (F − M κ ṡ²) + (J τ)ᵀ λ
 //! ```
@@ -10,12 +10,12 @@
 use gelenk_model::factor::ResponseRows;
 use gelenk_model::graph::Graph;
 use gelenk_model::joint::MAX_ROWS;
-use gelenk_model::math::{Mat3, Vec3};
-use gelenk_model::{Model, Pose, Twist};
+use gelenk_model::math::Vec3;
+use gelenk_model::{Model, Twist};
+use gelenk_natural::blow::least_squares;
+use gelenk_natural::{Branch, Slide};
 use nalgebra::{DMatrix, DVector};
 
-use crate::approach::{Ahead, Loop};
-use crate::blow::{Curve, least_squares};
 use crate::equations::{Equations, instant};
 use crate::project::{NotClosed, rotation};
 use crate::rows::dot;
@@ -26,32 +26,13 @@ const CUT: f64 = 1e-12;
 /// A loop on its way through a singular position.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
-    pub(crate) parts: Loop,
-    pub(crate) curve: Curve,
-    /// Ranks lost, and the order with which.
-    pub(crate) lost: usize,
-    pub(crate) order: u32,
-    /// Conditions of the loop that were blown up.
-    pub(crate) kept: Vec<usize>,
+    pub(crate) branch: Branch,
     /// Blocks of the loop, which the curve takes the place of. (n blocks)
     replaced: Vec<bool>,
     /// Other blocks that touch what moves with the loop.
     beside: Vec<usize>,
     /// Blocks of all that moves with the loop. (n blocks)
     together: Vec<bool>,
-}
-
-/// The motion that the loop has at an instant.
-struct Slide {
-    /// τ and κ of all bodies, zero where they have no part. (n_bodies)
-    tau: Vec<Twist>,
-    kappa: Vec<Twist>,
-    /// The poses of the loop on the curve. (bodies of the loop)
-    poses: Vec<Pose>,
-    /// τᵀ M τ.
-    mass: f64,
-    /// Coordinates of point masses that no condition of the loop names: (body, axis).
-    spare: Vec<(usize, usize)>,
 }
 
 /// Rows beside the loop's own, and their K.
@@ -65,7 +46,8 @@ struct Beside {
 
 impl Crossing {
     /// A loop that enters; the curve must have been found.
-    pub(crate) fn new(model: &Model, parts: Loop, ahead: Ahead, curve: Curve) -> Self {
+    pub(crate) fn new(model: &Model, branch: Branch) -> Self {
+        let parts = &branch.parts;
         let graph = Graph::new(model);
         let own = parts.bodies.first().and_then(|b| graph.component_of[*b]);
         let mut together = vec![false; model.rows.len()];
@@ -78,65 +60,13 @@ impl Crossing {
             replaced[*k] = true;
         }
         let beside = (0..model.rows.len()).filter(|k| together[*k] && !replaced[*k]).collect();
-        let Ahead { lost, order, kept, .. } = ahead;
-        Crossing { parts, curve, lost, order, kept, replaced, beside, together }
+        Crossing { branch, replaced, beside, together }
     }
 
     fn slide(&mut self, equations: &Equations<'_>) -> Option<Slide> {
-        let target = self.target(equations);
-        let point = self.curve.find(&target, &self.parts.mass)?;
-        let n = equations.poses.len();
-        let (mut tau, mut kappa) = (vec![Twist::zero(); n], vec![Twist::zero(); n]);
-        let (mut poses, mut spare) = (Vec::new(), Vec::new());
-        for &body in &self.parts.bodies {
-            let Some(place) = equations.layout.of_body[body].map(|k| equations.layout.places[k])
-            else {
-                continue;
-            };
-            let at = |i: usize| self.parts.variables.binary_search(&(place.first + i)).ok();
-            let mut pose = equations.poses[body];
-            for axis in 0..3 {
-                let Some(i) = at(axis) else {
-                    spare.push((body, axis));
-                    continue;
-                };
-                pose.s[axis] = point.p[i];
-                tau[body].s_dot[axis] = point.tau[i];
-                kappa[body].s_dot[axis] = point.kappa[i];
-            }
-            if place.rigid {
-                let matrix =
-                    |list: &[f64]| Mat3::from_fn(|r, c| list[at(3 + 3 * c + r).unwrap_or(0)]);
-                pose.rot = matrix(&point.p);
-                tau[body].omega = turning(&(matrix(&point.tau) * pose.rot.transpose()));
-                kappa[body].omega = turning(&(matrix(&point.kappa) * pose.rot.transpose()));
-            }
-            poses.push(pose);
-        }
-        let mut slide = Slide { tau, kappa, poses, mass: 0.0, spare };
-        slide.mass = slide.along(self, equations, &slide.tau);
-        (slide.mass > 0.0).then_some(slide)
-    }
-
-    /// The loop's coordinates at the poses read last.
-    fn target(&self, equations: &Equations<'_>) -> Vec<f64> {
-        let mut target = Vec::with_capacity(self.parts.variables.len());
-        for &body in &self.parts.bodies {
-            let Some(place) = equations.layout.of_body[body].map(|k| equations.layout.places[k])
-            else {
-                continue;
-            };
-            let pose = &equations.poses[body];
-            let all = pose.s.iter().chain(pose.rot.as_slice()).take(place.len());
-            for (i, x) in all.enumerate() {
-                if let Ok(at) = self.parts.variables.binary_search(&(place.first + i)) {
-                    target.push((at, *x));
-                }
-            }
-        }
-        // Bodies may come in another order than their coordinates.
-        target.sort_by_key(|(at, _)| *at);
-        target.into_iter().map(|(_, x)| x).collect()
+        let Equations { model, layout, poses, .. } = equations;
+        let target = self.branch.coordinates(layout, poses);
+        self.branch.slide(model, layout, &target, poses)
     }
 
     /// The rows beside and their K = J̃ M̃⁻¹ J̃ᵀ, the loop having the mass τᵀ M τ.
@@ -152,7 +82,7 @@ impl Crossing {
         let mut touching: Vec<Vec<(usize, [f64; 6], [f64; 6])>> = vec![Vec::new(); n];
         for (r, &(block, i)) in rows.iter().enumerate() {
             for (body, jac, response) in row(all, block, i) {
-                if !self.parts.bodies.contains(&body) {
+                if !self.branch.parts.bodies.contains(&body) {
                     touching[body].push((r, jac, response));
                     continue;
                 }
@@ -203,14 +133,14 @@ impl Crossing {
             let step = least_squares(beside.k.clone(), &missing, CUT)?;
             let rate: f64 =
                 beside.along.iter().zip(step.iter()).map(|(a, l)| a * l).sum::<f64>() / slide.mass;
-            for &body in &self.parts.bodies {
+            for &body in &self.branch.parts.bodies {
                 twists[body].s_dot += slide.tau[body].s_dot * rate;
                 twists[body].omega += slide.tau[body].omega * rate;
             }
             for ((&(block, i), l), sum) in beside.rows.iter().zip(step.iter()).zip(&mut lambda) {
                 *sum += l;
                 for (body, _, response) in row(&equations.rows, block, i) {
-                    if !self.parts.bodies.contains(&body) {
+                    if !self.branch.parts.bodies.contains(&body) {
                         twists[body].s_dot += Vec3::from_column_slice(&response[..3]) * *l;
                         twists[body].omega += Vec3::from_column_slice(&response[3..]) * *l;
                     }
@@ -224,37 +154,9 @@ impl Crossing {
     }
 }
 
-impl Slide {
-    /// τᵀ M u.
-    fn along(&self, crossing: &Crossing, equations: &Equations<'_>, u: &[Twist]) -> f64 {
-        let mut sum = 0.0;
-        for &body in &crossing.parts.bodies {
-            let (tau, u, rot) = (&self.tau[body], &u[body], &equations.poses[body].rot);
-            let model = &equations.model.bodies[body];
-            sum += model.mass * tau.s_dot.dot(&u.s_dot);
-            let (a, b) = (rot.tr_mul(&tau.omega), rot.tr_mul(&u.omega));
-            sum += a.dot(&model.inertia.component_mul(&b));
-        }
-        sum
-    }
-
-    /// Puts τ r + κ b in place of the loop's part of `twists`; coordinates of their own stay.
-    fn put(&self, crossing: &Crossing, r: f64, b: f64, twists: &mut [Twist]) {
-        for &body in &crossing.parts.bodies {
-            let mut own = [0.0; 3];
-            for (at, axis) in self.spare.iter().filter(|(at, _)| *at == body) {
-                own[*axis] = twists[*at].s_dot[*axis];
-            }
-            let (tau, kappa) = (&self.tau[body], &self.kappa[body]);
-            twists[body].s_dot = tau.s_dot * r + kappa.s_dot * b + Vec3::from(own);
-            twists[body].omega = tau.omega * r + kappa.omega * b;
-        }
-    }
-}
-
-/// The vector of the skew part of a matrix.
-fn turning(a: &Mat3) -> Vec3 {
-    Vec3::new(a[(2, 1)] - a[(1, 2)], a[(0, 2)] - a[(2, 0)], a[(1, 0)] - a[(0, 1)]) * 0.5
+/// τᵀ M u.
+fn along(slide: &Slide, equations: &Equations<'_>, u: &[Twist]) -> f64 {
+    slide.along(equations.model, &equations.poses, u)
 }
 
 /// Bodies, J and M⁻¹Jᵀ of row `i` of a block.
@@ -289,7 +191,7 @@ impl Equations<'_> {
     pub(crate) fn solve_crossing(&mut self) {
         let Some(mut crossing) = self.crossing.take() else { return };
         if self.accelerate_on(&mut crossing).is_none() {
-            for &body in &crossing.parts.bodies {
+            for &body in &crossing.branch.parts.bodies {
                 self.accelerations[body].s_dot.fill(f64::NAN);
             }
         }
@@ -306,12 +208,12 @@ impl Equations<'_> {
                 solver.solve(rows, gamma, accelerations, lambda, 2);
             });
         }
-        let rate = slide.along(crossing, self, &self.twists) / slide.mass;
+        let rate = along(&slide, self, &self.twists) / slide.mass;
         let bend = rate * rate;
-        let free = slide.along(crossing, self, &self.accelerations);
-        let bent = slide.along(crossing, self, &slide.kappa) * bend;
+        let free = along(&slide, self, &self.accelerations);
+        let bent = along(&slide, self, &slide.kappa) * bend;
         let mut accelerations = std::mem::take(&mut self.accelerations);
-        slide.put(crossing, (free - bent) / slide.mass, bend, &mut accelerations);
+        slide.put((free - bent) / slide.mass, bend, &mut accelerations);
         let beside = crossing.beside(self, &slide);
         let wanted: Vec<f64> = (beside.rows.iter())
             .map(|&(block, i)| self.gamma[self.rows.place(block).first_row + i])
@@ -336,7 +238,7 @@ impl Equations<'_> {
 
     fn project_on(&mut self, crossing: &mut Crossing, t: f64) -> Result<(), NotClosed> {
         let lost = |crossing: &Crossing| NotClosed {
-            block: crossing.parts.blocks.first().copied().unwrap_or(0),
+            block: crossing.branch.parts.blocks.first().copied().unwrap_or(0),
             gap: f64::NAN,
         };
         if crossing.together.contains(&false) {
@@ -348,10 +250,8 @@ impl Equations<'_> {
         let mut rounds = 0;
         loop {
             slide = crossing.slide(self).ok_or_else(|| lost(crossing))?;
-            let moving =
-                crossing.parts.bodies.iter().filter(|b| self.layout.of_body[**b].is_some());
-            for (&body, pose) in moving.zip(&slide.poses) {
-                self.poses[body] = *pose;
+            for &(body, pose) in &slide.poses {
+                self.poses[body] = pose;
             }
             self.prepare(t);
             let beside = crossing.beside(self, &slide);
@@ -385,8 +285,8 @@ impl Equations<'_> {
             }
         }
         let mut twists = std::mem::take(&mut self.twists);
-        let rate = slide.along(crossing, self, &twists) / slide.mass;
-        slide.put(crossing, rate, 0.0, &mut twists);
+        let rate = along(&slide, self, &twists) / slide.mass;
+        slide.put(rate, 0.0, &mut twists);
         let beside = crossing.beside(self, &slide);
         let mut wanted = vec![0.0; beside.rows.len()];
         for (r, &(block, i)) in beside.rows.iter().enumerate() {

@@ -6,7 +6,7 @@ use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
-use gelenk_model::{Model, Pose, Reaction, State, Twist, Wrench};
+use gelenk_model::{IdleAxes, Model, Pose, Reaction, State, Twist, Wrench};
 
 use crate::crossing::Crossing;
 use crate::layout::{self, Layout};
@@ -88,6 +88,8 @@ pub struct Equations<'m> {
     pub(crate) crossing: Option<Box<Crossing>>,
     /// Inputs that change with time; held at the model's values if there is none.
     ramp: Option<Box<Ramp>>,
+    /// Axes about which joints have no moment.
+    idle: IdleAxes,
 }
 
 impl<'m> Equations<'m> {
@@ -138,6 +140,7 @@ impl<'m> Equations<'m> {
             pivots: Pivots::default(),
             crossing: None,
             ramp: None,
+            idle: IdleAxes::of(model),
         };
         for (i, block) in model.rows.iter().enumerate() {
             if !block.is_active(&equations.active) || block.is_bound() || block.one_sided(model) {
@@ -453,7 +456,7 @@ impl<'m> Equations<'m> {
     }
 
     /// Position and velocity error of every block at the state read last, m or rad and per second; 0 of those that hold
-    /// nothing. J must belong to the state. (n blocks)
+    /// nothing, but for stops and ropes that are passed. J must belong to the state. (n blocks)
     pub fn gaps(&mut self, t: f64) -> (Vec<f64>, Vec<f64>) {
         let n = self.model.rows.len();
         let norm = |list: &[f64]| list.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -465,6 +468,9 @@ impl<'m> Equations<'m> {
             gaps[i] = norm(c);
             self.error_rate(i, t, c);
             rates[i] = norm(c);
+        }
+        for (i, gap) in gaps.iter_mut().enumerate() {
+            *gap += self.over(i, t);
         }
         (gaps, rates)
     }
@@ -483,7 +489,7 @@ impl<'m> Equations<'m> {
         let none = |(i, _)| Reaction { joint: JointId(i), force: zero, torque: zero };
         let mut reactions: Vec<Reaction> = (0u32..).zip(&model.joints).map(none).collect();
         for (i, block) in model.rows.iter().enumerate() {
-            let Some(id) = block.joint() else { continue };
+            let Some(id) = block.acts_in(model) else { continue };
             let slips = match (&block.kind, self.mode[i]) {
                 (RowKind::Friction(friction), Mode::Slips(sign)) => Some(-sign * friction.force),
                 _ => None,
@@ -506,6 +512,7 @@ impl<'m> Equations<'m> {
             reaction.force += force;
             reaction.torque += torque - (point - b.s).cross(&force);
         }
+        self.idle.drop_moments(model, &self.active, &self.poses, &mut reactions);
         reactions
     }
 

@@ -21,15 +21,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod approach;
-mod blow;
-pub mod constraints;
 mod crossing;
 pub mod descriptor;
 pub mod equations;
-pub mod layout;
 mod passage;
-pub mod polynomial;
 pub mod project;
 pub mod quantity;
 pub mod relax;
@@ -38,9 +33,11 @@ pub mod sensitivity;
 mod simulation;
 mod switch;
 pub mod tangent;
+mod varied;
 mod watch;
 
 pub use equations::{Equations, Mode, Ramp};
+pub use gelenk_natural::{constraints, layout, polynomial};
 pub use gelenk_ode::{Method, Stop};
 pub use layout::Layout;
 pub use passage::Passage;

@@ -6,10 +6,10 @@
 //! ```
 //! (Lyapunov and Schmidt's reduction); q are natural coordinates by name. Divided by q_0² these are the blown-up equations in λ_i = q_i/q_0.
 
+use gelenk_natural::Branch;
+use gelenk_natural::blow::jacobian;
 use nalgebra::{DMatrix, DVector};
 
-use crate::blow::jacobian;
-use crate::crossing::Crossing;
 use crate::polynomial::Polynomial;
 
 /// A singular position that was passed.
@@ -145,24 +145,24 @@ fn directions([a, b, c]: [f64; 3]) -> Vec<Vec<f64>> {
     found
 }
 
-impl Crossing {
+impl Passage {
     /// What is to be told of the position.
-    pub(crate) fn passage(&self, time: f64) -> Passage {
-        let n = self.parts.names.len();
+    pub(crate) fn new(branch: &Branch, time: f64) -> Passage {
+        let n = branch.parts.names.len();
         let g: Vec<Polynomial> =
-            self.kept.iter().map(|k| self.parts.conditions[*k].g.clone()).collect();
-        let place = &self.curve.place;
-        let (free, basis) = kernel(jacobian(&g, place), n - 1 - self.lost);
-        let mut curve = self.curve.clone();
-        let tau = curve.find(place, &self.parts.mass).map(|at| at.tau).unwrap_or_default();
+            branch.kept.iter().map(|k| branch.parts.conditions[*k].g.clone()).collect();
+        let place = &branch.curve.place;
+        let (free, basis) = kernel(jacobian(&g, place), n - 1 - branch.lost);
+        let mut curve = branch.curve.clone();
+        let tau = curve.find(place, &branch.parts.mass).map(|at| at.tau).unwrap_or_default();
         let along = |i: usize| tau.get(free[i]).copied().unwrap_or(0.0);
         let mut order: Vec<usize> = (0..free.len()).collect();
         order.sort_by(|a, b| along(*b).abs().total_cmp(&along(*a).abs()));
         let size = order.first().map_or(1.0, |i| along(*i));
         let taken = order.iter().map(|i| along(*i) / size).collect();
         let names: Vec<String> =
-            order.iter().map(|i| self.parts.names[free[*i]].replace(".s.", ".")).collect();
-        let combinations = self.curve.rounds.first().map_or(&[][..], |round| &round.combinations);
+            order.iter().map(|i| branch.parts.names[free[*i]].replace(".s.", ".")).collect();
+        let combinations = branch.curve.rounds.first().map_or(&[][..], |round| &round.combinations);
         let (mut reduced, mut blown_up, mut branches) = (Vec::new(), Vec::new(), Vec::new());
         for list in combinations {
             let mut form = Vec::new();
@@ -204,15 +204,15 @@ impl Crossing {
         if branches.is_empty() {
             branches.push(order.iter().map(|i| along(*i) / size).collect());
         }
-        let outside = (0..self.parts.conditions.len()).filter(|k| !self.kept.contains(k));
+        let outside = (0..branch.parts.conditions.len()).filter(|k| !branch.kept.contains(k));
         Passage {
             time,
-            place: self.parts.names.iter().cloned().zip(place.iter().copied()).collect(),
+            place: branch.parts.names.iter().cloned().zip(place.iter().copied()).collect(),
             independent: g.len(),
-            redundant: outside.map(|k| self.parts.conditions[k].name.clone()).collect(),
-            lost: self.lost,
-            order: self.order,
-            rounds: self.curve.rounds.len(),
+            redundant: outside.map(|k| branch.parts.conditions[k].name.clone()).collect(),
+            lost: branch.lost,
+            order: branch.order,
+            rounds: branch.curve.rounds.len(),
             variables: names,
             reduced,
             blown_up,

@@ -2,15 +2,13 @@
 //!
 //! How near K = J M⁻¹Jᵀ is to a loss of rank is told by its factor, once a step: K⁻¹ J w is of the order of one over the smallest singular value.
 //! Where this μ falls below 0.3 of its largest value, or would reach zero within the next steps, the loop's curve of positions is followed ahead
-//! ([`crate::approach`]).
+//! ([`gelenk_natural::approach`]).
 
 use gelenk_model::factor::{Factor, ResponseRows};
 use gelenk_model::math::Vec3;
 use gelenk_model::{Event, Model, RowBlock, RowKind, Twist};
+use gelenk_natural::{Lookout, Outlook};
 
-use crate::approach::{Ahead, Loop, Sight, loops};
-use crate::blow::NoCurve;
-use crate::constraints::Condition;
 use crate::crossing::Crossing;
 use crate::equations::Equations;
 use crate::simulation::DaeError;
@@ -27,8 +25,7 @@ const REGULAR: f64 = 0.35;
 /// Memory of how near the conditions were to a loss of rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
-    /// The loops, for the blocks that then held nothing.
-    loops: Option<(Vec<bool>, Vec<Loop>)>,
+    lookout: Lookout,
     /// The largest μ so far, and that of a step's smallest pivot.
     most: f64,
     most_pivot: f64,
@@ -89,7 +86,7 @@ impl Watch {
         let mu = self.measure(equations, at);
         let n = equations.layout.n;
         if let Some(crossing) = &equations.crossing {
-            let away = crossing.offset(at.y).is_none_or(|(x, i)| x * at.y[n + i] > 0.0);
+            let away = crossing.branch.offset(at.y).is_none_or(|(x, i)| x * at.y[n + i] > 0.0);
             if away && mu >= REGULAR * self.most {
                 equations.crossing = None;
                 self.last = None;
@@ -172,126 +169,37 @@ impl Watch {
         refuse: f64,
     ) -> Result<bool, DaeError> {
         let model = equations.model();
-        let out = equations.rows.out.clone();
-        if self.loops.as_ref().is_none_or(|(before, _)| *before != out) {
-            equations.read(at.t, at.y);
-            let state = equations.state(at.t, &model.start);
-            self.loops = Some((out.clone(), loops(model, &state, &out)));
-        }
-        let Some((_, list)) = &self.loops else { return Ok(false) };
         let n = equations.layout.n;
-        let mut wait = f64::INFINITY;
-        for parts in list {
-            let (x, v) = (parts.pick(&at.y[..n]), parts.pick(&at.y[n..2 * n]));
-            let ahead = match parts.look(&x, &v, reach) {
-                Sight::Blind => continue,
-                Sight::Clear(time) => {
-                    wait = wait.min(time);
-                    continue;
-                }
-                Sight::Found(ahead) => *ahead,
-            };
-            let arrival = ahead.distance / ahead.speed.max(1e-300);
-            if parts.rank(&ahead.place) >= parts.rank(&x) {
-                // Only the conditions that were kept depend on each other there; those left out as redundant take over.
-                wait = wait.min(arrival);
-                continue;
+        let (p, v) = (&at.y[..n], &at.y[n..2 * n]);
+        let out = &equations.rows.out;
+        let wait = match self.lookout.look(model, &model.start, out, (p, v), reach) {
+            Outlook::Branch(branch, _) => {
+                equations.crossing = Some(Box::new(Crossing::new(model, *branch)));
+                return Ok(true);
             }
-            match ahead.curve.clone() {
-                Ok(curve) => {
-                    let crossing = Crossing::new(model, parts.clone(), ahead, curve);
-                    equations.crossing = Some(Box::new(crossing));
-                    return Ok(true);
-                }
-                Err(NoCurve::Turns) if arrival < refuse => {
-                    return Err(refusal(parts, &ahead, at.t + arrival));
-                }
-                Err(_) => wait = wait.min(0.5 * arrival),
+            Outlook::Refused(why, arrival) if arrival < refuse => {
+                let t = at.t + arrival;
+                let (element, place, reason) = (why.element, why.place, why.reason);
+                return Err(DaeError::NoSmoothMotion { t, element, place, reason });
             }
-        }
+            Outlook::Refused(_, arrival) => 0.5 * arrival,
+            Outlook::Nothing(wait) => wait,
+            Outlook::Blind => f64::INFINITY,
+        };
         self.not_before = at.t + 0.3 * wait.min(reach);
         Ok(false)
     }
 }
 
-fn refusal(parts: &Loop, ahead: &Ahead, t: f64) -> DaeError {
-    let reason = "with zero masses for the variables of the blow-up, the whole matrix of the equations of motion has no full rank there, \
-                  so the velocity would have to jump";
-    // The condition whose gradient is smallest there.
-    let slope = |c: &Condition| {
-        let mut gradient = vec![0.0; ahead.place.len()];
-        c.g.add_gradient(&ahead.place, &mut gradient);
-        gradient.iter().map(|x| x * x).sum::<f64>()
-    };
-    let joints = parts.conditions.iter().filter(|c| c.block.is_some());
-    let element = joints.min_by(|a, b| slope(a).total_cmp(&slope(b))).map(|c| c.name.clone());
-    DaeError::NoSmoothMotion {
-        t,
-        element: element.unwrap_or_default(),
-        place: place_text(parts, &ahead.place),
-        reason: reason.to_owned(),
-    }
-}
-
-/// Coordinates of a position: those of points, and the centres of rigid bodies, at most six.
-fn place_text(parts: &Loop, place: &[f64]) -> String {
-    let wanted = |name: &&str| !name.contains(".R.");
-    let names = parts.names.iter().map(String::as_str).zip(place);
-    let list: Vec<String> = names
-        .filter(|(name, _)| wanted(name))
-        .map(|(name, x)| {
-            // Rounding of a zero is no place.
-            let x = if x.abs() < 5e-10 { 0.0 } else { *x };
-            let text = format!("{x:.9}");
-            let text = text.trim_end_matches('0').trim_end_matches('.');
-            format!("{} = {text}", name.replace(".s.", "."))
-        })
-        .collect();
-    let more = if list.len() > 6 { ", …" } else { "" };
-    format!("{}{more}", list[..list.len().min(6)].join(", "))
-}
-
 impl Crossing {
-    /// How far the coordinate that passes is from the position, and which it is.
-    pub(crate) fn offset(&self, y: &[f64]) -> Option<(f64, usize)> {
-        let chart = self.curve.passing()?;
-        let i = self.parts.variables[chart];
-        Some((y[i] - self.curve.place[chart], i))
-    }
-
     /// The event of the passage.
     pub(crate) fn event(&self, equations: &Equations<'_>, time: f64) -> Event {
-        let mut blocks: Vec<usize> = Vec::new();
-        for round in &self.curve.rounds[..1.min(self.curve.rounds.len())] {
-            for (k, _) in round.combinations.iter().flatten() {
-                blocks.extend(self.parts.conditions[self.kept[*k]].block);
-            }
-        }
-        blocks.sort_unstable();
-        blocks.dedup();
-        let model = equations.model();
-        let between = blocks.iter().map(|k| model.rows[*k].name.clone()).collect();
-        let ranks =
-            if self.lost == 1 { "a rank".to_owned() } else { format!("{} ranks", self.lost) };
-        let rounds = self.curve.rounds.len();
-        let detail = format!(
-            "singular position {}: the conditions lose {ranks} (t-order {}); crossed along the branch the motion came on, in the formulation after {rounds} \
-             blow-up{}",
-            place_text(&self.parts, &self.curve.place),
-            self.order,
+        let rounds = self.branch.curve.rounds.len();
+        let how = format!(
+            "crossed along the branch the motion came on, in the formulation after {rounds} blow-up{}",
             if rounds == 1 { "" } else { "s" },
         );
-        let mut event = Event::new(time, "singularity", between, detail);
-        event.point = self.parts.bodies.first().and_then(|body| {
-            let place = equations.layout.places[equations.layout.of_body[*body]?];
-            let mut point: Vec3 = equations.poses[*body].s;
-            for axis in 0..3 {
-                if let Ok(i) = self.parts.variables.binary_search(&(place.first + axis)) {
-                    point[axis] = self.curve.place[i];
-                }
-            }
-            Some(point)
-        });
-        event
+        let (model, layout) = (equations.model(), &equations.layout);
+        self.branch.event(model, layout, time, &how, |body| equations.poses[body])
     }
 }

@@ -1,5 +1,7 @@
 //! Why a step could not be made.
 
+use gelenk_natural::NoMotion;
+
 /// A step that failed; the state is as before it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -76,6 +78,14 @@ pub enum StepError {
     #[error("dry friction changes at t = {t} s")]
     Friction {
         /// Time at the end of the step, s.
+        t: f64,
+    },
+    /// The motion arrives at a singular position in which no smooth motion goes on.
+    #[error("no smooth motion passes the singular position {} of {} at t = {t} s: {}", why.place, why.element, why.reason)]
+    NoMotion {
+        /// Where, and why not.
+        why: Box<NoMotion>,
+        /// When it arrives, s.
         t: f64,
     },
     /// A force law gives something that is no finite number.

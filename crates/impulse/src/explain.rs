@@ -82,6 +82,10 @@ pub(crate) fn explain(
             );
             (reason, name)
         }
+        StepError::NoMotion { ref why, .. } => {
+            let reason = format!("{error} (step {step})");
+            (reason, why.element.clone())
+        }
         StepError::Friction { t } => {
             let name = fastest_body(model, state);
             let reason = format!(

@@ -25,6 +25,7 @@ pub mod rows;
 mod run;
 pub mod scratch;
 pub mod simulation;
+mod singular;
 mod small;
 pub mod solver;
 mod step;

@@ -153,6 +153,13 @@ impl Parts<'_> {
                     correct_velocities(self.model, self.method, state, scratch)
                         .map_err(|error| (error, part))?;
                 }
+                // A singular position that came too soon to be seen before.
+                Err(error)
+                    if level == 0
+                        && !matches!(error, StepError::Friction { .. })
+                        && scratch
+                            .finds_branch(self.model, self.method, state, part)
+                            .map_err(|error| (error, part))? => {}
                 Err(error) if level == MAX_HALVINGS => return Err((error, part)),
                 Err(error) => {
                     self.keep(state);
@@ -339,6 +346,7 @@ impl Parts<'_> {
             StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
                 Some(self.model.bodies[body].name.clone())
             }
+            StepError::NoMotion { ref why, .. } => Some(why.element.clone()),
             StepError::Energy { .. } | StepError::Kick { .. } | StepError::Friction { .. } => None,
         };
         let what = match *error {
@@ -355,6 +363,7 @@ impl Parts<'_> {
                 "it is not a finite number".to_owned()
             }
             StepError::Friction { .. } => "dry friction changes".to_owned(),
+            StepError::NoMotion { .. } => "no smooth motion goes on".to_owned(),
             StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
             StepError::Kick { kick, .. } => format!("joints kick with {kick:.1e} J"),
         };

@@ -15,7 +15,8 @@ use crate::hinges::{Hinges, matrices};
 use crate::lanes::{F, LANES, Q, V};
 use crate::method::Method;
 use crate::rows::Rows;
-use crate::solver::{Anderson, Factor, Primal, Sharing, Tree, eliminate, neighbours};
+use crate::singular::Watch;
+use crate::solver::{Anderson, Crossing, Factor, Primal, Sharing, Tree, eliminate, neighbours};
 use crate::stops::Stops;
 use crate::touching::Touching;
 
@@ -61,6 +62,10 @@ pub struct Scratch {
     pub(crate) touching: Option<Box<Touching>>,
     /// The state before the step, to go back to; written by [`step`](crate::step).
     pub(crate) saved: State,
+    /// Looks out for singular positions, where there may be any.
+    pub(crate) watch: Option<Box<Watch>>,
+    /// The singular position that is being passed; written by the watch.
+    pub(crate) crossing: Option<Box<Crossing>>,
 }
 
 impl Scratch {
@@ -83,7 +88,10 @@ impl Scratch {
             }
         }
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
+        let watch = if balls.is_some() { None } else { Watch::new(model).map(Box::new) };
         Scratch {
+            watch,
+            crossing: None,
             bodies,
             stops: Stops::new(model, &rows.stops),
             idle_balls: None,

@@ -128,7 +128,7 @@ impl Stage {
             return Ok(());
         }
         let (h, t_next) = (self.h, self.t_next);
-        let solver = method.solver.solver();
+        let solver = scratch.solver(method);
 
         prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
         half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
@@ -385,7 +385,7 @@ fn end_kick(
     const MAX_ROUNDS: u32 = 100;
     /// Repetitions after which a change within the velocity tolerance is small enough.
     const FINE_ROUNDS: u32 = 20;
-    let solver = method.solver.solver();
+    let solver = scratch.solver(method);
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
@@ -521,7 +521,8 @@ fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) ->
     loss
 }
 
-/// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops and friction.
+/// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops, its friction and
+/// its prescribed motion.
 pub(crate) fn add_joint_impulses(
     model: &Model,
     bodies: &Bodies,
@@ -533,7 +534,7 @@ pub(crate) fn add_joint_impulses(
         return hinges.add_to_joints(impulse, joint_impulses);
     }
     for (block, row) in rows.blocks.iter().zip(&model.rows) {
-        let Some(id) = row.joint() else { continue };
+        let Some(id) = row.acts_in(model) else { continue };
         let p = &impulse[block.first_row..][..block.n_rows];
         let sum = &mut joint_impulses[id.index()];
         let joint = &model.joints[id.index()];

@@ -18,10 +18,11 @@ use serde_json::{Value, json};
 use crate::Manner;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::OptimizeArgs;
+use crate::reports::{History, of_optimum};
 use crate::show::{BOLD, DIM, GOOD, HINT, WARN, styled, width};
 use crate::source::{bad_model, read_standard_input};
 use crate::text::{Align, Table, sig};
-use crate::{files, interrupt, show};
+use crate::{files, interrupt, reports, show};
 
 /// Seconds between samples of a recording.
 const SAMPLE: f64 = 0.005;
@@ -50,7 +51,8 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         (None, _) if manner.json => None,
         (None, _) => Some(PathBuf::from(format!("{stem}.mcap"))),
     };
-    files::check_places(checkpoint.iter().chain(&args.output).chain(&recording), name)?;
+    let places = checkpoint.iter().chain(&args.output).chain(&recording).chain(&args.report);
+    files::check_places(places, name)?;
     let warm = args.from.as_deref().map(read_motion).transpose()?;
     let options = RunOptions {
         starts: args.starts.map(|n| n as usize),
@@ -81,10 +83,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         key: &key,
         synced: None,
         trouble: None,
+        history: args.report.as_ref().map(|_| History::default()),
     };
     let result = optimize(&problem, &options, resume, &mut |live| watch.iteration(live));
     let wall_seconds = begin.elapsed().as_secs_f64();
-    let trouble = watch.trouble.take();
+    let (trouble, history) = (watch.trouble.take(), watch.history.take());
     let finished = match result {
         Ok(finished) => finished,
         Err(Failed::File(faults)) => return Err(bad_model(&faults)),
@@ -97,6 +100,7 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let best = &finished.found[finished.best];
     let mut json = answer_json(&problem, &finished);
     json.insert("wall_seconds".to_owned(), wall_seconds.into());
+    let file = text;
     let mut failure = trouble;
     let again = if best.status == Status::Optimal {
         certify_by_dae(&problem, &best.solution, &finished.free, AGAIN).unwrap_or_else(|error| {
@@ -136,6 +140,12 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         }
     }
     let mut answer = Answer::done(Value::Object(json), text);
+    if let (Some(path), Some(history)) = (&args.report, &history) {
+        let page = of_optimum(&problem, &file, &options, &finished, history, wall_seconds);
+        if let Err(error) = reports::write(&mut answer, path, &page) {
+            failure = failure.or(Some(error));
+        }
+    }
     if best.status == Status::Optimal
         && failure.is_none()
         && let Some(path) = &checkpoint
@@ -252,12 +262,17 @@ struct Watch<'a> {
     key: &'a str,
     synced: Option<Instant>,
     trouble: Option<Failure>,
+    /// What a report tells of the iterations, if one is wanted.
+    history: Option<History>,
 }
 
 impl Watch<'_> {
     fn iteration(&mut self, live: &Live<'_>) -> ControlFlow<()> {
         if self.lines {
             self.line(live);
+        }
+        if let Some(history) = &mut self.history {
+            history.see(live);
         }
         if let Some(path) = self.checkpoint
             && let Some(checkpoint) = (live.checkpoint)()

@@ -1,14 +1,16 @@
 //! Solvers: how the impulses of a step are found.
 
+mod along;
 mod anderson;
 mod direct;
 mod iterative;
 mod primal;
 mod tree;
 
+pub use along::{Along, Crossing};
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
-pub(crate) use direct::{eliminate, neighbours, newton};
+pub(crate) use direct::{eliminate, factorize, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 pub use primal::Primal;
 pub use tree::Tree;

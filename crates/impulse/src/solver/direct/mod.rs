@@ -7,6 +7,7 @@ pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use gelenk_model::factor::Factor;
 pub(crate) use gelenk_model::factor::{eliminate, neighbours};
 pub use share::Sharing;
+pub(super) use share::share as share_loads;
 
 use gelenk_model::Model;
 
@@ -69,6 +70,10 @@ impl Solver for Direct {
         if factorize(rows, bodies, direct).weakest > WEAK {
             rows.impulse.copy_from_slice(&rows.guess);
             apply(bodies, rows, &rows.guess);
+        } else if !model.forces.is_empty() {
+            // A kick by loads makes light bodies fast, and free flight with such velocities may end anywhere: first J v + C_t = 0.
+            look_at_velocities(1.0, scratch);
+            solve_and_apply(scratch, false);
         }
         let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
         let solve = |scratch: &mut Scratch| solve_and_apply(scratch, false);
@@ -113,7 +118,7 @@ impl Solver for Direct {
 }
 
 /// Looks at C(t+h) of all blocks and leaves −(C − target)/h as the right side of the next solve.
-fn look_ahead(
+pub(super) fn look_ahead(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
@@ -140,7 +145,7 @@ fn look_ahead(
 }
 
 /// Looks at J v + C_t of all blocks and leaves −(J v + C_t) as the right side of the next solve.
-fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
+pub(super) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
     let Scratch { bodies, rows, .. } = scratch;
     let mut worst = Worst::default();
     let mut e = [0.0; small::MAX];
@@ -158,7 +163,7 @@ fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst {
 }
 
 /// The factor of K at the present rows.
-fn factorize<'a>(
+pub(crate) fn factorize<'a>(
     rows: &Rows,
     bodies: &Bodies,
     direct: &'a mut Option<Box<Factor>>,

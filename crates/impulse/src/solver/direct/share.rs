@@ -18,7 +18,7 @@ const ROUNDS: u32 = 3;
 /// (K + ε diag K) Δp = K (p₀ − p),   p ← p + Δp,   from p = 0
 /// ```
 /// Everything it adds lies in the range of K (scaled), which is what makes the norm least.
-pub(super) fn share(scratch: &mut Scratch, velocity: bool) {
+pub(in crate::solver) fn share(scratch: &mut Scratch, velocity: bool) {
     let Scratch { rows, bodies, direct, sharing, .. } = scratch;
     if direct.as_ref().is_none_or(|factor| factor.redundant == 0) {
         return;

@@ -20,43 +20,43 @@ const DEPENDENT: f64 = 1e-7;
 
 /// A loop of the model.
 #[derive(Clone, Debug)]
-pub(crate) struct Loop {
+pub struct Loop {
     /// Bodies, indices of the model.
-    pub(crate) bodies: Vec<usize>,
+    pub bodies: Vec<usize>,
     /// Its natural coordinates among all, those that a condition names. (n)
-    pub(crate) variables: Vec<usize>,
+    pub variables: Vec<usize>,
     /// Names of these. (n)
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// Row blocks whose conditions it holds.
-    pub(crate) blocks: Vec<usize>,
+    pub blocks: Vec<usize>,
     /// The conditions, over the loop's coordinates. (m)
-    pub(crate) conditions: Vec<Condition>,
+    pub conditions: Vec<Condition>,
     /// The diagonal of M. (n)
-    pub(crate) mass: Vec<f64>,
+    pub mass: Vec<f64>,
 }
 
 /// A singular position ahead, blown up.
 #[derive(Clone, Debug)]
-pub(crate) struct Ahead {
+pub struct Ahead {
     /// The curve through it; or why there is none.
-    pub(crate) curve: Result<Curve, NoCurve>,
+    pub curve: Result<Curve, NoCurve>,
     /// The singular position, over the loop's coordinates. (n)
-    pub(crate) place: Vec<f64>,
+    pub place: Vec<f64>,
     /// How far it is from here along the curve, in the norm of all coordinates alike.
-    pub(crate) distance: f64,
+    pub distance: f64,
     /// The speed on the curve in the same norm.
-    pub(crate) speed: f64,
+    pub speed: f64,
     /// How many ranks are lost.
-    pub(crate) lost: usize,
+    pub lost: usize,
     /// Which of the loop's conditions are independent, by index: those that were blown up. (n − 1)
-    pub(crate) kept: Vec<usize>,
+    pub kept: Vec<usize>,
     /// The order with which the largest minor vanishes along the curve.
-    pub(crate) order: u32,
+    pub order: u32,
 }
 
 /// What a look ahead tells.
 #[derive(Clone, Debug)]
-pub(crate) enum Sight {
+pub enum Sight {
     /// The loop has not one degree of freedom here, or too many coordinates.
     Blind,
     /// No loss of rank ahead; worth another look after this way.
@@ -66,7 +66,7 @@ pub(crate) enum Sight {
 }
 
 /// The loops of a model in which the blocks with `out` hold nothing.
-pub(crate) fn loops(model: &Model, state: &State, out: &[bool]) -> Vec<Loop> {
+pub fn loops(model: &Model, state: &State, out: &[bool]) -> Vec<Loop> {
     let graph = Graph::new(model);
     let mut sets: Vec<(Vec<usize>, Vec<usize>)> =
         graph.clusters.iter().map(|c| (c.bodies.clone(), c.blocks.clone())).collect();
@@ -175,7 +175,7 @@ fn least_singular(g: &DMatrix<f64>) -> f64 {
 
 impl Loop {
     /// The rank of all conditions at a place, redundant ones included.
-    pub(crate) fn rank(&self, x: &[f64]) -> usize {
+    pub fn rank(&self, x: &[f64]) -> usize {
         let equations: Vec<Polynomial> = self.conditions.iter().map(|c| c.g.clone()).collect();
         let sizes = jacobian(&equations, x).singular_values();
         let least = DEPENDENT * sizes.max();
@@ -183,12 +183,12 @@ impl Loop {
     }
 
     /// Its coordinates out of all.
-    pub(crate) fn pick(&self, p: &[f64]) -> Vec<f64> {
+    pub fn pick(&self, p: &[f64]) -> Vec<f64> {
         self.variables.iter().map(|i| p[*i]).collect()
     }
 
     /// Follows the curve from x in the direction of v to a loss of rank, not further than `reach` times the speed.
-    pub(crate) fn look(&self, x: &[f64], v: &[f64], reach: f64) -> Sight {
+    pub fn look(&self, x: &[f64], v: &[f64], reach: f64) -> Sight {
         let n = x.len();
         let all: Vec<Polynomial> = self.conditions.iter().map(|c| c.g.clone()).collect();
         let kept = independent(&jacobian(&all, x));

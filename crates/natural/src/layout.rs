@@ -131,7 +131,7 @@ impl Layout {
 }
 
 /// Writes a body's coordinates and their rates.
-pub(crate) fn put(place: &Place, pose: &Pose, twist: &Twist, p: &mut [f64], v: &mut [f64]) {
+pub fn put(place: &Place, pose: &Pose, twist: &Twist, p: &mut [f64], v: &mut [f64]) {
     let first = place.first;
     p[first..first + 3].copy_from_slice(pose.s.as_slice());
     v[first..first + 3].copy_from_slice(twist.s_dot.as_slice());
@@ -147,7 +147,7 @@ fn id(place: &Place) -> gelenk_model::BodyId {
 }
 
 /// ω in body axes, the rigid motion nearest to Ṙ.
-pub(crate) fn rates<T: Real>(rot: &Matrix3<T>, rate: &Matrix3<T>, d: &Vec3) -> Vector3<T> {
+pub fn rates<T: Real>(rot: &Matrix3<T>, rate: &Matrix3<T>, d: &Vec3) -> Vector3<T> {
     // R is orthonormal to the tolerance; Rᵀ in place of R⁻¹ changes nothing where it is exactly so.
     let a = rot.tr_mul(rate);
     let turn = |i: usize, j: usize| {
@@ -159,7 +159,7 @@ pub(crate) fn rates<T: Real>(rot: &Matrix3<T>, rate: &Matrix3<T>, d: &Vec3) -> V
 }
 
 /// Brings R back to an orthonormal matrix by Newton's method in the M-norm: R ← R (E + N), N_ij = d_i/(d_i + d_j) (E − RᵀR)_ij.
-pub(crate) fn orthonormalize(rot: &mut Mat3, d: &Vec3) {
+pub fn orthonormalize(rot: &mut Mat3, d: &Vec3) {
     for _ in 0..6 {
         let missing = Mat3::identity() - rot.tr_mul(rot);
         if missing.amax() <= 4.0 * f64::EPSILON {

@@ -26,22 +26,22 @@ const TURNS: f64 = 1e-4;
 const MAX_ROUNDS: usize = 8;
 
 /// Equations with factors.
-pub(crate) type Combination = Vec<(usize, f64)>;
+pub type Combination = Vec<(usize, f64)>;
 
 /// One round: x_c = z_c, x_i = z_c (slope_i + z_i).
 #[derive(Clone, Debug)]
-pub(crate) struct Round {
+pub struct Round {
     /// c, the coordinate that leaves first.
-    pub(crate) chart: usize,
+    pub chart: usize,
     /// a; 0 for the chart. (n)
-    pub(crate) slope: Vec<f64>,
+    pub slope: Vec<f64>,
     /// The combinations of equations without linear part: (equation, factor).
-    pub(crate) combinations: Vec<Combination>,
+    pub combinations: Vec<Combination>,
 }
 
 /// Why there is no blow-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoCurve {
+pub enum NoCurve {
     /// The rank is still lost after the last round.
     Rounds,
     /// The curve reaches the position with a direction that turns back: no smooth motion.
@@ -52,11 +52,11 @@ pub(crate) enum NoCurve {
 
 /// A curve of positions through a singular one.
 #[derive(Clone, Debug)]
-pub(crate) struct Curve {
+pub struct Curve {
     /// The singular position. (n)
-    pub(crate) place: Vec<f64>,
+    pub place: Vec<f64>,
     /// The rounds.
-    pub(crate) rounds: Vec<Round>,
+    pub rounds: Vec<Round>,
     /// The equations of full rank. (n − 1)
     equations: Vec<Polynomial>,
     /// Where z was last. (n)
@@ -67,13 +67,13 @@ pub(crate) struct Curve {
 
 /// A point of the curve: p, and with the parameter s of the curve τ = p′ and κ = p″.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CurvePoint {
+pub struct CurvePoint {
     /// p. (n)
-    pub(crate) p: Vec<f64>,
+    pub p: Vec<f64>,
     /// p′. (n)
-    pub(crate) tau: Vec<f64>,
+    pub tau: Vec<f64>,
     /// p″. (n)
-    pub(crate) kappa: Vec<f64>,
+    pub kappa: Vec<f64>,
 }
 
 /// The matrix of linear terms at the origin.
@@ -94,7 +94,7 @@ fn largest(g: &Polynomial) -> f64 {
 }
 
 /// ∂g at x. (m × n)
-pub(crate) fn jacobian(equations: &[Polynomial], x: &[f64]) -> DMatrix<f64> {
+pub fn jacobian(equations: &[Polynomial], x: &[f64]) -> DMatrix<f64> {
     let n = x.len();
     let mut a = DMatrix::zeros(equations.len(), n);
     let mut row = vec![0.0; n];
@@ -114,7 +114,7 @@ pub(crate) fn values(equations: &[Polynomial], x: &[f64]) -> DVector<f64> {
 }
 
 /// The shortest vector of least |A x − b|; none if the iteration for it fails.
-pub(crate) fn least_squares(a: DMatrix<f64>, b: &DVector<f64>, cut: f64) -> Option<DVector<f64>> {
+pub fn least_squares(a: DMatrix<f64>, b: &DVector<f64>, cut: f64) -> Option<DVector<f64>> {
     if a.iter().chain(b.iter()).any(|x| !x.is_finite()) {
         return None;
     }
@@ -280,7 +280,7 @@ fn polish(equations: &[Polynomial], chart: usize, slope: &mut [f64]) -> Option<(
 
 impl Curve {
     /// The blow-up of `place` along the curve on which `samples` lie, the nearest last. (n − 1 equations)
-    pub(crate) fn new(
+    pub fn new(
         g: &[Polynomial],
         place: &[f64],
         samples: &[Vec<f64>],
@@ -369,7 +369,7 @@ impl Curve {
     }
 
     /// The coordinate of the first round that is zero in the position and passes it; none without rounds.
-    pub(crate) fn passing(&self) -> Option<usize> {
+    pub fn passing(&self) -> Option<usize> {
         self.rounds.first().map(|round| round.chart)
     }
 
@@ -433,7 +433,7 @@ impl Curve {
     }
 
     /// The point of the curve nearest to `target` in the norm of `weights`, sought from where it was last.
-    pub(crate) fn find(&mut self, target: &[f64], weights: &[f64]) -> Option<CurvePoint> {
+    pub fn find(&mut self, target: &[f64], weights: &[f64]) -> Option<CurvePoint> {
         let n = target.len();
         let mut z = self.z.clone();
         let zero = vec![0.0; n];
