@@ -87,8 +87,8 @@ pub(crate) fn of_optimum(
     starts(&mut report, finished);
     report.heading("Settings");
     report.facts(&json!({
-        "starts": options.starts.max(1),
-        "seed of random starts": options.seed,
+        "starts": finished.found.len(),
+        "seed of random starts": options.seed.map_or("as the problem says".to_owned(), |s| s.to_string()),
         "intervals": best.solution.phases.iter().map(|p| p.controls.len()).sum::<usize>(),
         "tolerance": options.tolerance.map_or("as the problem says".to_owned(), |t| sig(t, 3)),
         "begins with": if options.warm.is_some() { "a motion of before" } else { "the guess of the file" },

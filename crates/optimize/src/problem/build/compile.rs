@@ -91,7 +91,7 @@ pub(super) fn phases(
                     sets.push(NodeTerms { terms: compiled, roles });
                 }
                 Err(error) => {
-                    scope.fault("bad-expression", problem.spec.span, error.to_string(), None)
+                    scope.fault("bad-expression", problem.spec.span, error.to_string(), None);
                 }
             }
         }
