@@ -3,11 +3,14 @@
 #![no_main]
 
 use gelenk_import::{ImportOptions, import_text};
+use gelenk_model::mesh::TriMesh;
 use gelenk_model::{LoadOptions, load_text};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     check(text);
+    let _ = TriMesh::read("dae", text.as_bytes(), 1000);
+    let _ = TriMesh::read("dae", format!("<COLLADA>{text}</COLLADA>").as_bytes(), 1000);
     check(&format!(
         "<mujoco><worldbody><body><joint/><geom size=\"1\"/>{text}</body></worldbody></mujoco>"
     ));

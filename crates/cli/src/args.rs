@@ -836,7 +836,7 @@ Examples:
   gelenk export four-bar.mcap --csv four-bar.csv
   gelenk export four-bar.mcap --parquet four-bar.parquet --film four-bar.svg
   gelenk export four-bar.mcap --csv - | head
-  gelenk export four-bar.mcap --plot angles.svg --of joint.crank.coordinate,energy.kinetic
+  gelenk export four-bar.mcap --plot angles.svg --of joint.A.coordinate,energy.kinetic
   gelenk export four-bar.mcap --gltf four-bar.glb        opens in Blender, browsers and game engines
   gelenk export four-bar.mcap --foxglove scene.mcap      opens in Foxglove and Rerun, with its shapes
   gelenk export four-bar.mcap --png four-bar.png --instants 8

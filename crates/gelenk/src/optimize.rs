@@ -268,7 +268,8 @@ pub fn conditions(problem: &Problem, solution: &Solution) -> Result<Vec<Conditio
         let name = name.trim_matches('`');
         let near = 1e-6 * (1.0 + value.abs());
         let active = bounds.iter().any(|bound| (value - bound).abs() <= near);
-        let at = list.iter().position(|c| c.name == name && c.bounds == bounds);
+        let same = |c: &Condition| c.bounds.map(f64::to_bits) == bounds.map(f64::to_bits);
+        let at = list.iter().position(|c| c.name == name && same(c));
         let Some(at) = at else {
             let (name, active) = (name.to_owned(), usize::from(active));
             list.push(Condition { name, nodes: 1, values: [value; 2], bounds, active });

@@ -39,6 +39,8 @@ pub(crate) struct Run {
     /// Frames go on to come.
     pub(crate) growing: bool,
     events: Vec<Value>,
+    /// How many there were, those that are not kept included.
+    event_count: usize,
     /// Counts when the list of events was begun anew.
     event_epoch: u32,
     /// Certificate and settings of a recording, or what else is known.
@@ -116,6 +118,7 @@ impl Hub {
             frames: Frames::default(),
             growing: true,
             events: Vec::new(),
+            event_count: 0,
             event_epoch: 0,
             facts,
             version: 0,
@@ -217,6 +220,7 @@ impl Run {
         self.generation += 1;
         self.keeps = false;
         self.events.clear();
+        self.event_count = 0;
         self.event_epoch += 1;
     }
 
@@ -227,6 +231,7 @@ impl Run {
 
     pub(crate) fn add_events(&mut self, events: &[Event]) {
         let room = MOST_EVENTS.saturating_sub(self.events.len());
+        self.event_count += events.len();
         self.events.extend(events.iter().take(room).map(event_json));
     }
 
@@ -248,6 +253,7 @@ impl Run {
                 "first": self.frames.first,
                 "frames": self.frames.len(),
                 "growing": self.growing,
+                "events": self.event_count,
                 "facts": self.facts,
             });
             out.push(info.to_string());

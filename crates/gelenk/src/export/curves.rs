@@ -70,12 +70,13 @@ pub fn plot_svg(
     let mut panels = Vec::new();
     for (k, unit) in units.iter().enumerate() {
         let title = if k == 0 { model.name.as_str() } else { "" };
-        let mut plot = Plot::new(title).x_axis("time", "s").y_axis("", unit);
-        for (curve, i) in curves.iter().zip(&chosen) {
-            let column = &columns.columns()[*i];
-            if column.unit == *unit {
-                plot = plot.line(&column.name, curve.iter().copied());
-            }
+        let own = || chosen.iter().map(|i| &columns.columns()[*i]).zip(&curves);
+        let mut names = own().filter(|(c, _)| c.unit == *unit).map(|(c, _)| c.name.as_str());
+        // One line needs no legend, but a name.
+        let name = names.next().filter(|_| names.next().is_none()).unwrap_or("");
+        let mut plot = Plot::new(title).x_axis("time", "s").y_axis(name, unit);
+        for (column, curve) in own().filter(|(column, _)| column.unit == *unit) {
+            plot = plot.line(&column.name, curve.iter().copied());
         }
         panels.push(plot.to_svg());
     }

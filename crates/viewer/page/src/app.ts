@@ -106,10 +106,11 @@ export class App {
         const run = this.run(news.run);
         // Optimal motions come without forces of joints and without a ledger of their own.
         if (run.id === 0 && engineOf(news.facts) === 'optimize') for (const title of ['energy error', 'worst gap']) this.plots.remove(title);
-        Object.assign(run, { label: news.label, total: news.frames, firstOnServer: news.first, growing: news.growing, facts: news.facts });
+        Object.assign(run, { label: news.label, total: news.frames, firstOnServer: news.first, growing: news.growing, eventCount: news.events ?? 0, facts: news.facts });
         if (this.mode !== 'live' || run.id !== 0) this.fetch(run);
         this.tellDamage();
         this.panels.runs();
+        if (run.id === 0) this.panels.events();
         break;
       }
       case 'events': {
@@ -268,6 +269,7 @@ export class App {
   private grab(body: number, point: number[], target: number[]): boolean {
     if (this.mode !== 'live' || !this.following || this.status?.failed) return false;
     this.send({ type: 'grab', body, point, target });
+    if (!this.playing) this.tell('It stands still: space lets it run, and the hand pulls.');
     return true;
   }
 

@@ -9,6 +9,9 @@ import type { PlotSpec } from './quantities.ts';
 const TABS = ['Plots', 'Model', 'Events'] as const;
 type Tab = (typeof TABS)[number];
 
+/** Events listed at once. */
+const MOST_EVENTS = 500;
+
 export class Panels {
   readonly element = h('aside', { class: 'panels' });
   private readonly pages = new Map<Tab, HTMLElement>();
@@ -201,7 +204,8 @@ export class Panels {
   events(): void {
     const events = this.app.main?.events ?? [];
     const button = this.buttons.get('Events');
-    if (button) button.textContent = events.length > 0 ? `Events ${events.length}` : 'Events';
+    const total = Math.max(this.app.main?.eventCount ?? 0, events.length);
+    if (button) button.textContent = total > 0 ? `Events ${total}` : 'Events';
     if (this.page('Events').hidden || this.waiting) return;
     this.waiting = true;
     setTimeout(() => {
@@ -231,7 +235,13 @@ export class Panels {
           h('span', { class: 'quiet' }, event.detail),
         ),
       );
-    this.eventList.replaceChildren(...events.slice(-500).map(line));
+    // Those around the time that is shown, where there are very many.
+    const at = events.findIndex((event) => event.time >= this.app.t);
+    const from = Math.max(0, Math.min((at < 0 ? events.length : at) - MOST_EVENTS / 2, events.length - MOST_EVENTS));
+    const some = events.slice(from, from + MOST_EVENTS);
+    const total = Math.max(this.app.main?.eventCount ?? 0, events.length);
+    const note = h('li', { class: 'quiet' }, `Events ${from + 1} to ${from + some.length} of ${total}, those around the time that is shown.`);
+    this.eventList.replaceChildren(...(some.length < total ? [note] : []), ...some.map(line));
   }
 
   /** The body that was clicked, with its plots. */

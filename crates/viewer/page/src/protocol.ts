@@ -92,7 +92,7 @@ export interface Status {
 export type News =
   | { type: 'hello'; protocol: number; gelenk: string; mode: 'live' | 'replay'; engines: string[]; ghosts: boolean }
   | { type: 'scene'; run: number; generation: number; keeps: boolean; scene: SceneSpec }
-  | { type: 'run'; run: number; label: string; generation: number; first: number; frames: number; growing: boolean; facts: Facts }
+  | { type: 'run'; run: number; label: string; generation: number; first: number; frames: number; growing: boolean; events?: number; facts: Facts }
   | { type: 'events'; run: number; from: number; events: EventSpec[] }
   | { type: 'gone'; run: number }
   | { type: 'error'; message: string }

@@ -43,6 +43,8 @@ export class Run {
   /** Bytes of frames that are kept of the whole run. */
   private readonly most = Number(new URLSearchParams(location.search).get('memory') ?? MOST_BYTES);
   events: EventSpec[] = [];
+  /** How many events there were; not all of very many are told. */
+  eventCount = 0;
   facts: Facts = null;
   /** Counts changes of frames; for plots. */
   version = 0;
