@@ -6,7 +6,7 @@ use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
-use gelenk_model::{Model, Pose, Reaction, State, Twist, Wrench};
+use gelenk_model::{IdleAxes, Model, Pose, Reaction, State, Twist, Wrench};
 
 use crate::crossing::Crossing;
 use crate::layout::{self, Layout};
@@ -75,6 +75,8 @@ pub struct Equations<'m> {
     pub(crate) pivots: Pivots,
     /// A loop that crosses a singular position in the blown-up formulation.
     pub(crate) crossing: Option<Box<Crossing>>,
+    /// Axes about which joints have no moment.
+    idle: IdleAxes,
 }
 
 impl<'m> Equations<'m> {
@@ -124,6 +126,7 @@ impl<'m> Equations<'m> {
             projections: 0,
             pivots: Pivots::default(),
             crossing: None,
+            idle: IdleAxes::of(model),
         };
         for (i, block) in model.rows.iter().enumerate() {
             if !block.is_active(&equations.active) || block.is_bound() || block.one_sided(model) {
@@ -427,7 +430,7 @@ impl<'m> Equations<'m> {
     }
 
     /// Position and velocity error of every block at the state read last, m or rad and per second; 0 of those that hold
-    /// nothing. J must belong to the state. (n blocks)
+    /// nothing, but for stops and ropes that are passed. J must belong to the state. (n blocks)
     pub fn gaps(&mut self, t: f64) -> (Vec<f64>, Vec<f64>) {
         let n = self.model.rows.len();
         let norm = |list: &[f64]| list.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -439,6 +442,9 @@ impl<'m> Equations<'m> {
             gaps[i] = norm(c);
             self.error_rate(i, t, c);
             rates[i] = norm(c);
+        }
+        for (i, gap) in gaps.iter_mut().enumerate() {
+            *gap += self.over(i, t);
         }
         (gaps, rates)
     }
@@ -457,7 +463,7 @@ impl<'m> Equations<'m> {
         let none = |(i, _)| Reaction { joint: JointId(i), force: zero, torque: zero };
         let mut reactions: Vec<Reaction> = (0u32..).zip(&model.joints).map(none).collect();
         for (i, block) in model.rows.iter().enumerate() {
-            let Some(id) = block.joint() else { continue };
+            let Some(id) = block.acts_in(model) else { continue };
             let slips = match (&block.kind, self.mode[i]) {
                 (RowKind::Friction(friction), Mode::Slips(sign)) => Some(-sign * friction.force),
                 _ => None,
@@ -480,6 +486,7 @@ impl<'m> Equations<'m> {
             reaction.force += force;
             reaction.torque += torque - (point - b.s).cross(&force);
         }
+        self.idle.drop_moments(model, &self.active, &self.poses, &mut reactions);
         reactions
     }
 

@@ -184,14 +184,15 @@ impl System for Moving<'_> {
     }
 
     fn direction(&self, switch: usize) -> Direction {
-        match self.switches.watched[switch] {
-            Watched::Kink(_) | Watched::Clamp(_) => Direction::Both,
-            Watched::Bound(_) | Watched::Break(..) => Direction::Falling,
-        }
+        self.equations.direction(self.switches.watched[switch])
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Failure> {
         let found = self.equations.invariants(t, y);
+        if let Some(error) = self.equations.passed(t) {
+            self.not_closed = Some(error);
+            return Err(Failure::Stop("a stop was passed".to_owned()));
+        }
         if self.equations.crossing.is_none()
             && found.position <= self.tolerance
             && found.velocity <= self.tolerance

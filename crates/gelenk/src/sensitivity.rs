@@ -18,6 +18,8 @@ use gelenk_model::variation::Variation;
 use gelenk_model::{BodyId, BodyKind, Loaded, Model};
 pub use nalgebra::{Complex, DMatrix};
 
+/// A slope below this part of the largest is rounding.
+const STILL: f64 = 1e-9;
 /// A quantity counts as dependent on those chosen before if less than this part of it is new.
 const NEW: f64 = 1e-3;
 /// Multipliers this near to the unit circle are on it: double ones are found to the root of the accuracy.
@@ -120,10 +122,16 @@ pub fn sensitivity(
     let groups = candidates(model);
     let mut chosen: Vec<Candidate> = Vec::new();
     let mut basis: Vec<Vec<f64>> = Vec::new();
-    for group in groups {
-        let list: Vec<Quantity> = group.iter().map(|c| c.place).collect();
-        let slopes = equations.slopes(&mut tangents, t0, &wronski.y_start, &positions, &list);
-        choose(&group, &slopes, f, &mut chosen, &mut basis);
+    let slopes: Vec<DMatrix<f64>> = groups
+        .iter()
+        .map(|group| {
+            let list: Vec<Quantity> = group.iter().map(|c| c.place).collect();
+            equations.slopes(&mut tangents, t0, &wronski.y_start, &positions, &list)
+        })
+        .collect();
+    let largest = slopes.iter().map(|m| m.amax()).fold(0.0, f64::max);
+    for (group, slopes) in groups.iter().zip(&slopes) {
+        choose(group, slopes, STILL * largest, f, &mut chosen, &mut basis);
     }
     let list: Vec<Quantity> =
         chosen.iter().map(|c| c.place).chain(chosen.iter().map(|c| c.rate)).collect();
@@ -245,10 +253,12 @@ fn candidates(model: &Model) -> [Vec<Candidate>; 3] {
     groups
 }
 
-/// Takes of a group what is independent of what is chosen, the most independent first; in the end in the order of the group.
+/// Takes of a group what is independent of what is chosen, the most independent first; in the end in the order of the group. What moves by
+/// no more than `still` does not move but for rounding: its motion is prescribed, or joints hold it.
 fn choose(
     group: &[Candidate],
     slopes: &DMatrix<f64>,
+    still: f64,
     freedoms: usize,
     chosen: &mut Vec<Candidate>,
     basis: &mut Vec<Vec<f64>>,
@@ -270,7 +280,8 @@ fn choose(
     }
     let mut taken = Vec::new();
     while basis.len() < freedoms {
-        let part = |i: &usize| if sizes[*i] > 0.0 { norm(&rest[*i]) / sizes[*i] } else { 0.0 };
+        let part =
+            |i: &usize| if sizes[*i] > still { norm(&rest[*i]) / sizes[*i] } else { 0.0 };
         // Of equals the first.
         let best = (0..rest.len()).rev().max_by(|a, b| part(a).total_cmp(&part(b)));
         let Some(best) = best.filter(|i| part(i) > NEW) else { break };
@@ -382,11 +393,12 @@ pub fn find_period(
         }
         let change = if square > 0.0 { along / square } else { 0.0 };
         period -= change;
-        if change.abs() < 1e-12 * period || period <= 0.0 {
+        if change.abs() < 1e-12 * period || period <= 0.5 * guess {
             break;
         }
     }
-    if period <= 0.0 {
+    // Towards its start a motion comes back to it as well: that is no period.
+    if period <= 0.5 * guess {
         return Ok(None);
     }
     let mut simulation = Simulation::new(model, &model.start, options)?;

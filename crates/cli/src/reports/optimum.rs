@@ -64,7 +64,7 @@ pub(crate) fn of_optimum(
 ) -> Report {
     let best = &finished.found[finished.best];
     let subtitle = format!(
-        "optimal motion: {}, objective {}, {} iterations in {} s",
+        "optimal control, {}: objective {}, {} iterations in {} s",
         status_word(&best.status),
         sig(best.objective, 8),
         grouped(best.iterations as u64),
@@ -288,6 +288,7 @@ fn condition_table(report: &mut Report, problem: &Problem, best: &Found) {
         table.row([c.name.clone(), c.nodes.to_string(), least, most, range(c.bounds), active]);
     }
     report.table(&table);
+    report.paragraph("Of an equation: left side less right side.");
     if list.len() > MOST {
         report.paragraph(&format!("The first {MOST} of {}.", list.len()));
     }

@@ -9,7 +9,7 @@ use nalgebra::DMatrix;
 
 use super::{Derivatives, EPSILON};
 use crate::equations::{Equations, Mode, instant};
-use crate::switch::{Switches, Watched};
+use crate::switch::Switches;
 use crate::tangent::{Direction, Tangents};
 
 /// A moment, s: long beside rounding, short beside any motion.
@@ -285,10 +285,7 @@ impl System for Bundle<'_> {
     }
 
     fn direction(&self, switch: usize) -> Crossing {
-        match self.switches.watched[switch] {
-            Watched::Kink(_) | Watched::Clamp(_) => Crossing::Both,
-            Watched::Bound(_) | Watched::Break(..) => Crossing::Falling,
-        }
+        self.equations.direction(self.switches.watched[switch])
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Failure> {

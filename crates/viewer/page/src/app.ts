@@ -4,7 +4,7 @@ import { h, sig } from './dom.ts';
 import { Bar } from './bar.ts';
 import { Panels } from './panels.ts';
 import { Plots } from './plots.ts';
-import type { Chunk, News, Status } from './protocol.ts';
+import type { Chunk, Facts, News, Status } from './protocol.ts';
 import { integratorError } from './protocol.ts';
 import { standardPlots } from './quantities.ts';
 import { Run } from './run.ts';
@@ -12,6 +12,11 @@ import { Stage } from './stage.ts';
 import { cycleTheme } from './theme.ts';
 
 export type Mode = 'live' | 'replay' | 'report';
+
+/** The engine that the settings of a run name. */
+function engineOf(facts: Facts): string | undefined {
+  return (facts?.settings as { engine?: string } | undefined)?.engine;
+}
 
 export class App {
   readonly stage: Stage;
@@ -99,8 +104,11 @@ export class App {
       }
       case 'run': {
         const run = this.run(news.run);
+        // Optimal motions come without forces of joints and without a ledger of their own.
+        if (run.id === 0 && engineOf(news.facts) === 'optimize') for (const title of ['energy error', 'worst gap']) this.plots.remove(title);
         Object.assign(run, { label: news.label, total: news.frames, firstOnServer: news.first, growing: news.growing, facts: news.facts });
         if (this.mode !== 'live' || run.id !== 0) this.fetch(run);
+        this.tellDamage();
         this.panels.runs();
         break;
       }
@@ -182,6 +190,12 @@ export class App {
   tell(message: string | null): void {
     this.notice.hidden = !message;
     if (message && this.notice.textContent !== message) this.notice.textContent = message;
+  }
+
+  /** A recording that is not whole is not shown as if it were. */
+  private tellDamage(): void {
+    const damaged = this.runs.filter((run) => run.facts?.integrity && run.facts.integrity !== 'complete');
+    if (damaged.length > 0) this.tell(damaged.map((run) => `${run.label}: ${run.facts?.integrity}; what is before is shown.`).join(' '));
   }
 
   connected(yes: boolean): void {
@@ -348,11 +362,12 @@ export class App {
     const frame = run.frames[run.before(this.t)];
     if (!frame) return;
     const status = this.status;
-    const engine = status?.engine ?? (run.facts?.settings as { engine?: string } | undefined)?.engine;
+    const engine = status?.engine ?? engineOf(run.facts);
+    const simulated = engine !== 'optimize';
     const texts = [
-      engine ? `${engine} engine` : '',
-      `gap ${sig(frame.ledger[6], 2)} m`,
-      `energy error ${sig(integratorError(frame), 2)} J`,
+      engine ? (simulated ? `${engine} engine` : 'optimal motion') : '',
+      simulated ? `gap ${sig(frame.ledger[6], 2)} m` : '',
+      simulated ? `energy error ${sig(integratorError(frame), 2)} J` : '',
       frame.contacts > 0 ? `${frame.contacts} ${frame.contacts === 1 ? 'contact' : 'contacts'}` : '',
       run.every > 1 ? `plots: 1 in ${run.every} frames` : '',
       this.mode === 'live' && this.playing ? `${sig(status?.real_time_factor ?? 0, 2)} × real time` : '',

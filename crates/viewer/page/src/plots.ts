@@ -96,7 +96,7 @@ export class Plots {
         { ...axis, size: 58, values: numbers },
       ],
       series: [{}, ...this.series(spec)],
-      hooks: { draw: [(plot) => this.drawTime(plot)] },
+      hooks: { draw: [(plot) => drawUnit(plot, ink()), (plot) => this.drawTime(plot)] },
     };
   }
 
@@ -219,6 +219,18 @@ export class Plots {
   theme(): void {
     for (const card of this.cards) card.plot.redraw();
   }
+}
+
+/** Says what lies along the horizontal axis, in the corner that the labels leave free. */
+function drawUnit(plot: uPlot, colour: string): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.fillStyle = colour;
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'right';
+  ctx.textBaseline = 'top';
+  ctx.fillText('t, s', bbox.left - 16 * devicePixelRatio, bbox.top + bbox.height + 8 * devicePixelRatio);
+  ctx.restore();
 }
 
 /** The frames of a group in which a quantity is least or largest, in order, and its first and last. */

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -276,6 +276,24 @@ test('replay: of a run too long for the page, every frame is there where it is l
     await page.keyboard.press('Home');
     await page.getByRole('button', { name: 'Play (space)' }).click();
     await page.waitForFunction(() => window.gelenk.t > 39.99, null, { timeout: 60000 });
+    assert.deepEqual(faults, []);
+    await context.close();
+  } finally {
+    child.kill('SIGINT');
+  }
+});
+
+test('replay: a recording that breaks off is shown as far as it goes, and says so', { timeout: 60000 }, async () => {
+  const run = spawnSync(gelenk, ['run', 'four-bar', '--duration', '2', '--output', 'whole.mcap', '--quiet'], { cwd: folder });
+  assert.equal(run.status, 0, String(run.stderr));
+  const bytes = readFileSync(join(folder, 'whole.mcap'));
+  writeFileSync(join(folder, 'cut.mcap'), bytes.subarray(0, Math.floor(0.6 * bytes.length)));
+  const { child, address } = await serve('cut.mcap');
+  try {
+    const { page, context, faults } = await open(address);
+    await page.waitForFunction(() => !window.gelenk.main.asked);
+    assert.match(await page.getByRole('status').textContent(), /truncated at byte \d+/);
+    assert.ok((await page.evaluate(() => window.gelenk.main.end)) < 2);
     assert.deepEqual(faults, []);
     await context.close();
   } finally {
