@@ -351,6 +351,7 @@ Examples:
   gelenk optimize my.toml --starts 20              different starts; distinct optima listed, the best kept
   gelenk optimize my.toml --resume                 go on after Ctrl-C or a crash
   gelenk optimize bryson-denham --set l=1/6 --json
+  gelenk optimize walk-0.3 --report walk.html      the motion to look at, controls, conditions, iterations
 
 Each iteration is saved: whatever ends the process, --resume loses one iteration at most. Ctrl-C stops with the best point \
 reached; a second Ctrl-C quits at once. The motion found is run again, interval by interval, by the adaptive integrators; both objectives \
@@ -365,12 +366,12 @@ pub(crate) struct OptimizeArgs {
     /// Give a parameter of the problem or of its model another value; may be an expression [repeatable]
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
-    /// Number of starts: the file's guess, zero controls, then random controls
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) starts: u32,
-    /// Seed of random starts
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub(crate) seed: u64,
+    /// Number of starts: the file's guess, zero controls, then random controls [default: the file's, or 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) starts: Option<u32>,
+    /// Seed of random starts [default: the file's, or 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Another number of intervals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) intervals: Option<u32>,
@@ -404,6 +405,9 @@ pub(crate) struct OptimizeArgs {
     /// Write no recording
     #[arg(long, conflicts_with = "record", help_heading = "Output")]
     pub(crate) no_record: bool,
+    /// Report to write: one page with motion, controls, objective, conditions, certificate; opens without a network
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// `gelenk check`

@@ -1,5 +1,7 @@
 //! `--report FILE.html`: what a command found, as a page that stands alone.
 
+mod optimum;
+
 use std::path::Path;
 
 use gelenk::Certificate;
@@ -14,6 +16,8 @@ use serde_json::{Value, json};
 use crate::answer::{Answer, Failure};
 use crate::files;
 use crate::text::{bytes, grouped, sig};
+
+pub(crate) use optimum::{History, of_optimum};
 
 /// Frames a second of motions that are run for a report.
 const RATE: f64 = 60.0;

@@ -47,6 +47,9 @@ fn a_redundancy_of_this_pose_only_is_told_apart() {
     let folder = folder();
     let value = json_of(folder.path(), &["check", "eight-loop-flat"], 0);
     assert_eq!(value["singular"], true, "{value:#}");
+    assert_eq!(value["rank_lost"], 1, "{value:#}");
+    let warnings = value["warnings"].to_string();
+    assert!(warnings.contains("singular position") && warnings.contains("1 lost"), "{warnings}");
     let redundant = value["redundant"].as_array().unwrap();
     assert!(redundant.iter().any(|row| row["always"] == false), "{value:#}");
 }

@@ -71,11 +71,12 @@ fn oscillator_by_hand() {
         ("parameters", v, "k", -t * sin * w / 36.0),
     ] {
         let value = entry(&answer, by, row, column);
-        assert!((value - expected).abs() < 1e-9, "{by} {row} {column}: {value} {expected}");
+        assert!((value - expected).abs() < 1e-10, "{by} {row} {column}: {value} {expected}");
     }
     for check in answer["check"].as_array().unwrap() {
         assert!(check["difference"].as_f64().unwrap() < 1e-7, "{check}");
     }
+    assert_eq!(answer["by_differences"], Value::Null, "all numbers have exact derivatives");
     // The mass is thrown and comes back: all multipliers are one.
     let output = gelenk(folder.path(), &["sensitivity", "o.toml", "--periodic", "--json"]);
     let answer = json(&output);
@@ -170,4 +171,35 @@ fn work_and_precision() {
         assert!(least < 1e-3 * errors[0] || least < 1e-9, "{method}");
     }
     assert!(std::fs::read_to_string(folder.path().join("pendulum.svg")).unwrap().contains("<svg"));
+}
+
+/// A parameter in the formula of a curve has no exact derivative; differences stand in, and it is said.
+#[test]
+fn a_curve_by_a_parameter_is_told() {
+    let folder = folder();
+    let text = r#"
+[model]
+gravity = [0, 0, -9.81]
+[parameters]
+r = 1.0
+m = 2.0
+[[point]]
+name = "bead"
+mass = "m"
+position = ["r", 0, 0]
+velocity = [0, 1, 0]
+[[joint]]
+name = "wire"
+type = "curve"
+between = ["world", "bead"]
+curve = { formula = ["r*cos(u)", "r*sin(u)", "0.2*sin(2*u)"], range = [0, "2*pi"] }
+"#;
+    std::fs::write(folder.path().join("w.toml"), text).unwrap();
+    let args = ["sensitivity", "w.toml", "--at", "0.3", "--by", "m,r", "--check", "--json"];
+    let output = gelenk(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let answer = json(&output);
+    let told = answer["by_differences"].as_array().unwrap();
+    assert_eq!((told.len(), &told[0]["name"]), (1, &Value::from("r")));
+    assert!(told[0]["reason"].as_str().unwrap().contains("joint `wire`"), "{told:?}");
 }

@@ -81,12 +81,14 @@ fn what_cannot_be_shown_is_told() {
 #[test]
 fn reports_are_written_by_every_command_that_has_them() {
     let folder = folder();
-    let commands: [(&[&str], &str); 5] = [
+    let commands: [(&[&str], &str); 7] = [
         (&["run", "spring-swing", "--duration", "0.3", "--no-record"], "Energy"),
         (&["compare", "pendulum", "--duration", "0.2", "--no-orders"], "Differences"),
         (&["converge", "pendulum", "--duration", "0.2", "--levels", "3"], "Errors"),
         (&["tables", "--only", "9.1", "--quick"], "Table 9.1"),
         (&["derive", "double-pendulum"], "<math"),
+        (&["optimize", "bryson-denham", "--no-checkpoint"], "<td>end of v</td>"),
+        (&["optimize", "walk-0.1", "--no-checkpoint"], "optimal motion"),
     ];
     for (args, expected) in commands {
         let mut args = args.to_vec();

@@ -6,7 +6,7 @@ use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
-use gelenk_model::{Model, Pose, Reaction, State, Twist, Wrench};
+use gelenk_model::{IdleAxes, Model, Pose, Reaction, State, Twist, Wrench};
 
 use crate::crossing::Crossing;
 use crate::layout::{self, Layout};
@@ -22,6 +22,17 @@ pub enum Mode {
     Free,
     /// Friction that slips with this sign of q̇: a force −F sign q̇ on its coordinate.
     Slips(f64),
+}
+
+/// Inputs that go on lines over time: u(t) = a + (b − a)(t − t₀)/(t₁ − t₀).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ramp {
+    /// t₀ and t₁, s.
+    pub times: [f64; 2],
+    /// a. (n inputs)
+    pub from: Vec<f64>,
+    /// b. (n inputs)
+    pub to: Vec<f64>,
 }
 
 /// The equations of motion in natural coordinates, with all memory to evaluate them.
@@ -75,6 +86,10 @@ pub struct Equations<'m> {
     pub(crate) pivots: Pivots,
     /// A loop that crosses a singular position in the blown-up formulation.
     pub(crate) crossing: Option<Box<Crossing>>,
+    /// Axes about which joints have no moment.
+    idle: IdleAxes,
+    /// Inputs that change with time; held at the model's values if there is none.
+    ramp: Option<Box<Ramp>>,
 }
 
 impl<'m> Equations<'m> {
@@ -124,6 +139,8 @@ impl<'m> Equations<'m> {
             projections: 0,
             pivots: Pivots::default(),
             crossing: None,
+            idle: IdleAxes::of(model),
+            ramp: None,
         };
         for (i, block) in model.rows.iter().enumerate() {
             if !block.is_active(&equations.active) || block.is_bound() || block.one_sided(model) {
@@ -136,6 +153,11 @@ impl<'m> Equations<'m> {
     /// The model.
     pub fn model(&self) -> &'m Model {
         self.model
+    }
+
+    /// Lets inputs go on lines from now on, as those of a control do.
+    pub fn drive(&mut self, ramp: Ramp) {
+        self.ramp = Some(Box::new(ramp));
     }
 
     /// The natural coordinates.
@@ -169,6 +191,13 @@ impl<'m> Equations<'m> {
         let (t_step, coordinates, rates) = &self.at_step;
         for (k, slot) in self.coordinates.iter_mut().enumerate() {
             *slot = coordinates[k] + (t - t_step) * rates[k];
+        }
+        if let Some(ramp) = &self.ramp {
+            let [t0, t1] = ramp.times;
+            let part = if t1 > t0 { (t - t0) / (t1 - t0) } else { 0.0 };
+            for (slot, (a, b)) in self.work.held.iter_mut().zip(ramp.from.iter().zip(&ramp.to)) {
+                *slot = a + (b - a) * part;
+            }
         }
     }
 
@@ -427,7 +456,7 @@ impl<'m> Equations<'m> {
     }
 
     /// Position and velocity error of every block at the state read last, m or rad and per second; 0 of those that hold
-    /// nothing. J must belong to the state. (n blocks)
+    /// nothing, but for stops and ropes that are passed. J must belong to the state. (n blocks)
     pub fn gaps(&mut self, t: f64) -> (Vec<f64>, Vec<f64>) {
         let n = self.model.rows.len();
         let norm = |list: &[f64]| list.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -439,6 +468,9 @@ impl<'m> Equations<'m> {
             gaps[i] = norm(c);
             self.error_rate(i, t, c);
             rates[i] = norm(c);
+        }
+        for (i, gap) in gaps.iter_mut().enumerate() {
+            *gap += self.over(i, t);
         }
         (gaps, rates)
     }
@@ -457,7 +489,7 @@ impl<'m> Equations<'m> {
         let none = |(i, _)| Reaction { joint: JointId(i), force: zero, torque: zero };
         let mut reactions: Vec<Reaction> = (0u32..).zip(&model.joints).map(none).collect();
         for (i, block) in model.rows.iter().enumerate() {
-            let Some(id) = block.joint() else { continue };
+            let Some(id) = block.acts_in(model) else { continue };
             let slips = match (&block.kind, self.mode[i]) {
                 (RowKind::Friction(friction), Mode::Slips(sign)) => Some(-sign * friction.force),
                 _ => None,
@@ -480,6 +512,7 @@ impl<'m> Equations<'m> {
             reaction.force += force;
             reaction.torque += torque - (point - b.s).cross(&force);
         }
+        self.idle.drop_moments(model, &self.active, &self.poses, &mut reactions);
         reactions
     }
 

@@ -33,9 +33,10 @@ pub mod sensitivity;
 mod simulation;
 mod switch;
 pub mod tangent;
+mod varied;
 mod watch;
 
-pub use equations::{Equations, Mode};
+pub use equations::{Equations, Mode, Ramp};
 pub use gelenk_natural::{constraints, layout, polynomial};
 pub use gelenk_ode::{Method, Stop};
 pub use layout::Layout;

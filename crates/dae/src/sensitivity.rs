@@ -13,11 +13,12 @@ mod basis;
 mod bundle;
 mod salt;
 
+use gelenk_model::variation::Variation;
 use gelenk_model::{Model, State};
 use gelenk_ode::{Integrator, Method, Stop};
 use nalgebra::{Complex, DMatrix};
 
-use self::bundle::{Bundle, Column};
+use self::bundle::{Bundle, Column, Parameter};
 use self::salt::salt;
 use crate::equations::Equations;
 use crate::simulation::{DaeError, Options, check_model, explain};
@@ -26,6 +27,9 @@ use crate::tangent::Tangents;
 
 /// How far varied trajectories go from the main one.
 const EPSILON: f64 = 1e-5;
+
+/// How far apart impacts are of which differences are taken.
+const IMPACT: f64 = 1e-6;
 
 /// Times farther they are brought back.
 const FAR: f64 = 10.0;
@@ -118,6 +122,8 @@ pub struct Varied<'m> {
     pub smaller: (&'m Model, &'m State),
     /// h.
     pub step: f64,
+    /// The numbers of the model with their exact derivatives, and the lane of this parameter among them. All lanes of a variation must follow each other.
+    pub exact: Option<(&'m Variation, usize)>,
 }
 
 /// The derivative of the state at `t1` by the state at the start, and by the model's inputs, by internal numerical differentiation.
@@ -205,14 +211,24 @@ pub fn sensitivities<'m>(
         else {
             continue;
         };
-        begins.push(match kind {
-            Derivatives::Exact => {
+        begins.push(match (kind, varied.exact) {
+            (Derivatives::Exact, Some((variation, lane))) => {
+                let all = equations.start_along(&mut tangents, variation, start, &y);
+                let mut column = all.into_iter().nth(lane).unwrap_or_default();
+                column.resize(n, 0.0);
+                [column, Vec::new()]
+            }
+            (Derivatives::Exact, None) => {
                 let slope = |(a, b): (&f64, &f64)| (a - b) / (2.0 * varied.step);
                 [y_larger.iter().zip(&y_smaller).map(slope).collect(), Vec::new()]
             }
-            Derivatives::Internal => [y_larger, y_smaller],
+            (Derivatives::Internal, _) => [y_larger, y_smaller],
         });
-        columns.push(Column::Parameter(Box::new([larger, smaller]), varied.step));
+        columns.push(Column::Parameter(Box::new(Parameter {
+            pair: [larger, smaller],
+            step: varied.step,
+            exact: varied.exact,
+        })));
         scale.push(1.0 / varied.step);
     }
     let n_columns = columns.len();
@@ -221,13 +237,21 @@ pub fn sensitivities<'m>(
         all.extend(a);
         all.extend(b);
     }
-    // The norm of the error is a mean over all components, of which only the first n count.
+    // The norm of the error is a mean over all components: so counted, the motion has the error it has alone, and each exact column one of its own, measured against its
+    // size at the start. Neighbours must take the steps of the motion.
     let share = (n as f64 / all.len() as f64).sqrt();
     let mut atol = vec![options.atol * share; n];
-    atol.resize(all.len(), 1e200);
-    let tolerance = options
-        .invariant_tolerance
-        .unwrap_or_else(|| (10.0 * options.rtol.max(options.atol)).max(1e-13));
+    for column in all[n..].chunks(n) {
+        let size = column.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
+        let counts = kind == Derivatives::Exact && options.control_derivatives;
+        let own = if counts { options.atol * share * size } else { 1e200 };
+        atol.resize(atol.len() + n, own);
+    }
+    // Each projection leaves rounding in neighbours, which differences enlarge a hundred thousand times: they are put back less often.
+    let tolerance = match kind {
+        Derivatives::Exact => options.invariants(),
+        Derivatives::Internal => 10.0 * options.invariants(),
+    };
     let settings = gelenk_ode::Options {
         method: Method::Dop853,
         rtol: (options.rtol * share).max(1e-14),

@@ -28,10 +28,19 @@ pub struct Options {
     pub atol: f64,
     /// The method; [`Method::Auto`] begins explicit and changes where the model is stiff.
     pub method: Method,
-    /// Largest violation of the invariants that a step may leave; `None`: ten times the tolerances, not below 1e-13.
+    /// Largest violation of the invariants that a step may leave; `None`: the larger of the two tolerances, not below 1e-13.
     pub invariant_tolerance: Option<f64>,
     /// Most steps tried.
     pub max_steps: usize,
+    /// Exact derivatives ([`crate::sensitivity`]) take part in the error that chooses the steps.
+    pub control_derivatives: bool,
+}
+
+impl Options {
+    /// Largest violation of the invariants that a step may leave.
+    pub(crate) fn invariants(&self) -> f64 {
+        self.invariant_tolerance.unwrap_or_else(|| self.rtol.max(self.atol).max(1e-13))
+    }
 }
 
 impl Default for Options {
@@ -42,6 +51,7 @@ impl Default for Options {
             method: Method::Auto,
             invariant_tolerance: None,
             max_steps: 10_000_000,
+            control_derivatives: true,
         }
     }
 }
@@ -174,14 +184,15 @@ impl System for Moving<'_> {
     }
 
     fn direction(&self, switch: usize) -> Direction {
-        match self.switches.watched[switch] {
-            Watched::Kink(_) | Watched::Clamp(_) => Direction::Both,
-            Watched::Bound(_) | Watched::Break(..) => Direction::Falling,
-        }
+        self.equations.direction(self.switches.watched[switch])
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Failure> {
         let found = self.equations.invariants(t, y);
+        if let Some(error) = self.equations.passed(t) {
+            self.not_closed = Some(error);
+            return Err(Failure::Stop("a stop was passed".to_owned()));
+        }
         if self.equations.crossing.is_none()
             && found.position <= self.tolerance
             && found.velocity <= self.tolerance
@@ -257,9 +268,7 @@ impl<'m> Simulation<'m> {
         }
         equations.read(start.t, &y);
         equations.arrive(start.t);
-        let tolerance = options
-            .invariant_tolerance
-            .unwrap_or_else(|| (10.0 * options.rtol.max(options.atol)).max(1e-13));
+        let tolerance = options.invariants();
         let settings = gelenk_ode::Options {
             method: options.method,
             rtol: options.rtol,

@@ -18,13 +18,15 @@ use gelenk_model::force::{ForceContext, ForceKind};
 use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Twist};
-use gelenk_ode::EventKind;
+use gelenk_ode::{Direction, EventKind};
 
 use crate::equations::{Equations, Mode, instant};
 use crate::project::NotClosed;
 
 /// A stop or rope this near touches, m or rad.
 const TOUCHES: f64 = 1e-10;
+/// A free stop or rope farther beyond its end than this has been missed, m or rad.
+const PASSED: f64 = 1e-7;
 /// Slower than this is at rest, m/s or rad/s.
 const SLOW: f64 = 1e-9;
 /// A bounce slower than this does not bounce: the end of the infinitely many bounces of a ball that comes to rest.
@@ -72,6 +74,9 @@ pub(crate) struct Switches {
     prescribed: Vec<bool>,
     /// Memory for the corners of signals.
     kinks: Vec<f64>,
+    /// How far stops and ropes that are free were over their ends, within [`TOUCHES`], when modes were last found, m or rad. What leaves
+    /// its end is so at zero, never beyond it, and comes back to it however short its flight is. (n blocks)
+    over: Vec<f64>,
     /// Energy lost in impacts so far, J.
     pub(crate) impact_loss: f64,
 }
@@ -118,6 +123,7 @@ impl Switches {
             watched,
             prescribed: prescribed.collect(),
             kinks: vec![0.0; n_kinks],
+            over: vec![0.0; model.rows.len()],
             impact_loss: 0.0,
         }
     }
@@ -151,7 +157,7 @@ impl Equations<'_> {
         }
         for (g, watched) in g.iter_mut().zip(&switches.watched) {
             *g = match *watched {
-                Watched::Bound(i) => self.bound_value(i, t),
+                Watched::Bound(i) => self.bound_value(i, t, switches.over[i]),
                 Watched::Break(joint, force) => {
                     let properties = &self.model.joints[joint.index()].properties;
                     let reaction = &reactions[joint.index()];
@@ -168,6 +174,19 @@ impl Equations<'_> {
         }
     }
 
+    /// Which sign changes of a switching function count.
+    pub(crate) fn direction(&self, watched: Watched) -> Direction {
+        match watched {
+            Watched::Kink(_) | Watched::Clamp(_) => Direction::Both,
+            Watched::Bound(i)
+                if self.mode[i] == Mode::Free && self.model.rows[i].one_sided(self.model) =>
+            {
+                Direction::Leaving
+            }
+            Watched::Bound(_) | Watched::Break(..) => Direction::Falling,
+        }
+    }
+
     /// How far a servo is from its bound; signals must belong to the state.
     fn clamp_margin(&self, i: usize, t: f64) -> f64 {
         let force = &self.model.forces[i].kind;
@@ -179,7 +198,7 @@ impl Equations<'_> {
         servo.margin(&ForceContext { model: self.model, at, signals: &self.signals })
     }
 
-    fn bound_value(&mut self, i: usize, t: f64) -> f64 {
+    fn bound_value(&mut self, i: usize, t: f64, over: f64) -> f64 {
         let block = &self.model.rows[i];
         if !block.is_active(&self.active) {
             return 1.0;
@@ -197,7 +216,7 @@ impl Equations<'_> {
             _ => {
                 let mut c = [0.0; MAX_ROWS];
                 self.raw_error(i, t, &mut c[..block.n_rows]);
-                -c[0]
+                over - c[0]
             }
         }
     }
@@ -226,7 +245,39 @@ impl Equations<'_> {
         }
         self.settle(switches, t)?;
         self.project(t, y)?;
+        self.read(t, y);
+        for i in 0..self.mode.len() {
+            switches.over[i] = self.over(i, t);
+        }
         Ok(events)
+    }
+
+    /// How far a free stop or rope is over its end at the state read last, m or rad; 0 of all else.
+    pub(crate) fn over(&mut self, i: usize, t: f64) -> f64 {
+        let block = &self.model.rows[i];
+        if self.mode[i] != Mode::Free
+            || !block.one_sided(self.model)
+            || !block.is_active(&self.active)
+        {
+            return 0.0;
+        }
+        let mut c = [0.0; MAX_ROWS];
+        self.raw_error(i, t, &mut c[..block.n_rows]);
+        c[0].max(0.0)
+    }
+
+    /// A free stop or rope that was passed without being seen, at the state read last.
+    pub(crate) fn passed(&mut self, t: f64) -> Option<NotClosed> {
+        let mut found: Option<NotClosed> = None;
+        for i in 0..self.mode.len() {
+            let gap = self.over(i, t);
+            if gap > PASSED.max(self.model.rows[i].tolerance.unwrap_or(0.0))
+                && found.as_ref().is_none_or(|worst| gap > worst.gap)
+            {
+                found = Some(NotClosed { block: i, gap });
+            }
+        }
+        found
     }
 
     /// The change that a switching function announced.
@@ -323,14 +374,18 @@ impl Equations<'_> {
             let friction = self.friction_out();
             let impulses = self.compress(touched, &rates, t)?;
             let mut bounces = vec![0.0; self.model.n_rows()];
+            let restitution = |i: usize| match &self.model.rows[i].kind {
+                RowKind::Stop(stop) => stop.restitution,
+                _ => 0.0,
+            };
+            // Where one is fast enough to bounce, all that were pressed give their part back, those that rested too.
+            let fast = |(&i, rate): (&usize, &f64)| restitution(i) * rate > SLOWEST_BOUNCE;
             let mut any = false;
-            for (&i, rate) in touched.iter().zip(&rates) {
-                let RowKind::Stop(stop) = &self.model.rows[i].kind else { continue };
-                let row = self.model.rows[i].first_row;
-                let fast = stop.restitution * rate > SLOWEST_BOUNCE;
-                if fast && round < ELASTIC_IMPACTS && impulses[row] < 0.0 {
-                    bounces[row] = stop.restitution * impulses[row];
-                    any = true;
+            if round < ELASTIC_IMPACTS && touched.iter().zip(&rates).any(fast) {
+                for &i in touched {
+                    let row = self.model.rows[i].first_row;
+                    bounces[row] = restitution(i) * impulses[row].min(0.0);
+                    any |= bounces[row] != 0.0;
                 }
             }
             if any {
@@ -353,15 +408,10 @@ impl Equations<'_> {
             switches.impact_loss += energy_before - self.kinetic_energy();
             for (&i, rate) in touched.iter().zip(&rates) {
                 let p = impulses[self.model.rows[i].first_row];
-                if p != 0.0 && *rate > SLOW {
+                let bounce = bounces[self.model.rows[i].first_row];
+                if p != 0.0 && (*rate > SLOW || bounce != 0.0) {
                     let after = self.rate_of(i, t);
-                    events.push(self.impact_event(
-                        i,
-                        t,
-                        *rate,
-                        after,
-                        p + bounces[self.model.rows[i].first_row],
-                    ));
+                    events.push(self.impact_event(i, t, *rate, after, p + bounce));
                 }
             }
         }

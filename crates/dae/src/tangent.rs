@@ -11,6 +11,7 @@ use gelenk_model::force::{Account, ForceContext, ForceKind, JointAxis};
 use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
+use gelenk_model::variation::Variation;
 use gelenk_model::{Pose, Twist, Wrench};
 use nalgebra::{Matrix3, Vector3};
 
@@ -38,17 +39,17 @@ impl<'a> Direction<'a> {
 /// Memory for derivatives.
 #[derive(Clone, Debug)]
 pub struct Tangents {
-    t: Dual,
-    poses: Vec<Pose<Dual>>,
-    twists: Vec<Twist<Dual>>,
-    signals: Vec<Dual>,
-    work: Work<Dual>,
-    loads: [Vec<Wrench<Dual>>; 3],
+    pub(crate) t: Dual,
+    pub(crate) poses: Vec<Pose<Dual>>,
+    pub(crate) twists: Vec<Twist<Dual>>,
+    pub(crate) signals: Vec<Dual>,
+    pub(crate) work: Work<Dual>,
+    pub(crate) loads: [Vec<Wrench<Dual>>; 3],
     /// Loads and forces of rows together. (n_bodies)
-    total: Vec<Wrench<Dual>>,
+    pub(crate) total: Vec<Wrench<Dual>>,
     /// v̇ with λ held. (n_bodies)
     accelerations: Vec<Twist<Dual>>,
-    jac: Vec<Dual>,
+    pub(crate) jac: Vec<Dual>,
     /// δγ − δJ a by lane. (n_rows)
     wanted: [Vec<f64>; LANES],
     /// δλ by lane. (n_rows)
@@ -87,9 +88,9 @@ impl Tangents {
         Instant { t: *t, poses, twists, coordinates: &equations.coordinates }
     }
 
-    /// The change of multiplier `row` along the first direction of the last derivative.
-    pub(crate) fn multiplier_slope(&self, row: usize) -> f64 {
-        self.lambda[0][row]
+    /// The change of multiplier `row` along direction `lane` of the last derivative.
+    pub(crate) fn multiplier_slope(&self, lane: usize, row: usize) -> f64 {
+        self.lambda[lane][row]
     }
 
     /// That of a joint coordinate's rate.
@@ -123,7 +124,12 @@ impl Tangents {
     }
 
     /// That of the first C of block `i`: J δq + C_t δt.
-    pub(crate) fn error_slope(&self, equations: &mut Equations<'_>, i: usize) -> f64 {
+    pub(crate) fn error_slope(
+        &self,
+        equations: &mut Equations<'_>,
+        lane_of: usize,
+        i: usize,
+    ) -> f64 {
         let t = self.t.v;
         let block = &equations.model.rows[i];
         let mut c_t = [0.0; MAX_ROWS];
@@ -132,19 +138,19 @@ impl Tangents {
         let mut moves = vec![Twist::zero(); equations.poses.len()];
         for (place, d) in equations.layout.places.iter().zip(&equations.layout.squares) {
             let (i, rot) = (place.body, &equations.poses[place.body].rot);
-            moves[i].s_dot = lane(&self.poses[i].s, 0);
+            moves[i].s_dot = lane(&self.poses[i].s, lane_of);
             if place.rigid {
-                let change = self.poses[i].rot.map(|x| x.d[0]);
+                let change = self.poses[i].rot.map(|x| x.d[lane_of]);
                 moves[i].omega = rot * crate::layout::rates(rot, &change, d);
             }
         }
         let mut slope = [0.0; MAX_ROWS];
         equations.rows.rate(i, &moves, &mut slope[..block.n_rows]);
-        slope[0] + c_t[0] * self.t.d[0]
+        slope[0] + c_t[0] * self.t.d[lane_of]
     }
 }
 
-fn zero() -> Vector3<Dual> {
+pub(crate) fn zero() -> Vector3<Dual> {
     Vector3::repeat(Dual::default())
 }
 
@@ -168,11 +174,27 @@ impl Equations<'_> {
         directions: &[Direction<'_>],
         out: &mut [&mut [f64]],
     ) {
+        self.rates_along_varied(tangents, t, y, directions, out, None);
+    }
+
+    /// The same where also the numbers of the model change: lane k of the variation with direction k.
+    pub fn rates_along_varied(
+        &mut self,
+        tangents: &mut Tangents,
+        t: f64,
+        y: &[f64],
+        directions: &[Direction<'_>],
+        out: &mut [&mut [f64]],
+        variation: Option<&Variation>,
+    ) {
         let lanes = directions.len().min(LANES);
-        self.lift(tangents, t, y, directions);
-        self.dual_loads(tangents);
-        self.dual_rows(tangents);
-        self.dual_accelerations(tangents);
+        if let Some(variation) = variation {
+            tangents.fit(self.model, variation);
+        }
+        self.lift(tangents, t, y, directions, variation);
+        self.dual_loads(tangents, variation);
+        self.dual_rows(tangents, variation);
+        self.dual_accelerations(tangents, variation);
         let Tangents { accelerations, wanted, lambda, steps, .. } = tangents;
         for k in 0..lanes {
             for (step, a) in steps[k].iter_mut().zip(accelerations.iter()) {
@@ -189,7 +211,7 @@ impl Equations<'_> {
             }
             self.write_lane(tangents, k, &mut out[n..2 * n]);
             if self.books && out.len() >= 2 * n + 2 {
-                let powers = self.powers_along(tangents, k);
+                let powers = self.powers_along(tangents, k, variation);
                 out[2 * n..2 * n + 2].copy_from_slice(&powers);
             }
         }
@@ -202,8 +224,16 @@ impl Equations<'_> {
         t: f64,
         y: &[f64],
         directions: &[Direction<'_>],
+        variation: Option<&Variation>,
     ) {
         let n = self.layout.n;
+        for (i, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
+            // A fixed body may stand elsewhere with another parameter.
+            tangents.poses[i] = match variation {
+                Some(variation) => variation.poses[i],
+                None => constant_pose(&self.poses[i]),
+            };
+        }
         tangents.t = Dual::from(t);
         for (slot, held) in tangents.work.held.iter_mut().zip(&self.work.held) {
             *slot = Dual::from(*held);
@@ -235,13 +265,27 @@ impl Equations<'_> {
         }
     }
 
-    fn dual_loads(&self, tangents: &mut Tangents) {
-        let model = self.model;
-        let Tangents { t, poses, twists, signals, work, loads, total, .. } = tangents;
+    fn dual_loads(&self, tangents: &mut Tangents, variation: Option<&Variation>) {
         let none = Wrench { force: zero(), torque: zero() };
-        for loads in loads.iter_mut() {
+        for loads in &mut tangents.loads {
             loads.fill(none);
         }
+        match variation {
+            Some(variation) => self.varied_loads(tangents, variation),
+            None => self.plain_loads(tangents),
+        }
+        let Tangents { loads, total, .. } = tangents;
+        for (i, total) in total.iter_mut().enumerate() {
+            let [a, b, c] = &*loads;
+            total.force = a[i].force + b[i].force + c[i].force;
+            total.torque = a[i].torque + b[i].torque + c[i].torque;
+        }
+    }
+
+    /// Loads of the model as it is, by ledger line.
+    fn plain_loads(&self, tangents: &mut Tangents) {
+        let model = self.model;
+        let Tangents { t, poses, twists, signals, work, loads, .. } = tangents;
         let at = Instant { t: *t, poses, twists, coordinates: &self.coordinates };
         if !model.forces.is_empty() {
             match &self.guide {
@@ -264,31 +308,45 @@ impl Equations<'_> {
                 axis.add_force(&context, Dual::from(-sign * friction.force), &mut loads[2]);
             }
         }
-        for (i, total) in total.iter_mut().enumerate() {
-            let [a, b, c] = &*loads;
-            total.force = a[i].force + b[i].force + c[i].force;
-            total.torque = a[i].torque + b[i].torque + c[i].torque;
+    }
+
+    /// J of block `i` into the memory for it, its γ and ∂C/∂t.
+    fn dual_row(
+        &self,
+        tangents: &mut Tangents,
+        variation: Option<&Variation>,
+        i: usize,
+    ) -> ([Dual; MAX_ROWS], [Dual; MAX_ROWS]) {
+        let (mut gamma, mut c_t) = ([Dual::default(); MAX_ROWS], [Dual::default(); MAX_ROWS]);
+        let model = self.model;
+        if let Some(variation) = variation
+            && variation.changes(model, i)
+        {
+            self.varied_row(tangents, variation, i, &mut gamma, &mut c_t);
+            return (gamma, c_t);
         }
+        let block = &model.rows[i];
+        let Tangents { t, poses, twists, work, jac, .. } = tangents;
+        let at = Instant { t: *t, poses, twists, coordinates: &self.coordinates };
+        block.jacobian(model, &at, work, &mut jac[..block.n_rows * 6 * block.bodies.len()]);
+        block.gamma(model, &at, work, &mut gamma[..block.n_rows]);
+        block.time_rate(&at, work, &mut c_t[..block.n_rows]);
+        (gamma, c_t)
     }
 
     /// Adds Jᵀ λ, λ held, to the loads, and finds δγ − δJ a.
-    fn dual_rows(&self, tangents: &mut Tangents) {
-        let model = self.model;
-        let Tangents { t, poses, twists, work, total, jac, wanted, .. } = tangents;
-        let at = Instant { t: *t, poses, twists, coordinates: &self.coordinates };
-        for (i, block) in model.rows.iter().enumerate() {
+    fn dual_rows(&self, tangents: &mut Tangents, variation: Option<&Variation>) {
+        for (i, block) in self.model.rows.iter().enumerate() {
             let rows = self.rows_of(i);
             if self.rows.out[i] {
-                for wanted in wanted.iter_mut() {
+                for wanted in &mut tangents.wanted {
                     wanted[rows.clone()].fill(0.0);
                 }
                 continue;
             }
             let width = 6 * block.bodies.len();
-            let jac = &mut jac[..block.n_rows * width];
-            block.jacobian(model, &at, work, jac);
-            let mut gamma = [Dual::default(); MAX_ROWS];
-            block.gamma(model, &at, work, &mut gamma[..block.n_rows]);
+            let (gamma, _) = self.dual_row(tangents, variation, i);
+            let Tangents { total, jac, wanted, .. } = tangents;
             for (r, row) in rows.zip(0..) {
                 let lambda = Dual::from(self.lambda[r]);
                 let mut bend = gamma[row].d;
@@ -310,12 +368,23 @@ impl Equations<'_> {
     }
 
     /// v̇ = M⁻¹ (loads + Jᵀ λ), λ held; its values are the accelerations themselves.
-    fn dual_accelerations(&self, tangents: &mut Tangents) {
+    fn dual_accelerations(&self, tangents: &mut Tangents, variation: Option<&Variation>) {
         let Tangents { poses, twists, total, accelerations, .. } = tangents;
         for place in &self.layout.places {
             let i = place.body;
             let (body, rot) = (&self.model.bodies[i], &poses[i].rot);
             let acceleration = &mut accelerations[i];
+            if let Some(variation) = variation {
+                let body = &variation.bodies[i];
+                acceleration.s_dot = variation.gravity + total[i].force * body.mass_inv;
+                if place.rigid {
+                    let back = rot.transpose();
+                    let omega = back * twists[i].omega;
+                    let spin = back * total[i].torque - omega.cross(&(body.inertia * omega));
+                    acceleration.omega = rot * (body.inertia_inv * spin);
+                }
+                continue;
+            }
             let gravity = self.model.gravity.map(Dual::from);
             acceleration.s_dot = gravity + total[i].force * Dual::from(body.mass_inv);
             if place.rigid {
@@ -349,8 +418,13 @@ impl Equations<'_> {
     }
 
     /// Lane `k` of the powers of drives and of dampers.
-    fn powers_along(&self, tangents: &mut Tangents, k: usize) -> [f64; 2] {
-        let Tangents { t, poses, twists, work, loads, lambda, .. } = tangents;
+    fn powers_along(
+        &self,
+        tangents: &mut Tangents,
+        k: usize,
+        variation: Option<&Variation>,
+    ) -> [f64; 2] {
+        let Tangents { poses, twists, loads, .. } = tangents;
         let power = |loads: &[Wrench<Dual>]| {
             let mut sum = Dual::default();
             for place in &self.layout.places {
@@ -369,15 +443,13 @@ impl Equations<'_> {
             sum.d[k]
         };
         let (mut done, lost) = (power(&loads[1]), power(&loads[2]));
-        let at = Instant { t: *t, poses, twists, coordinates: &self.coordinates };
         for (i, block) in self.model.rows.iter().enumerate() {
             if self.rows.out[i] || matches!(block.kind, RowKind::Joint(_)) {
                 continue;
             }
-            let mut c_t = [Dual::default(); MAX_ROWS];
-            block.time_rate(&at, work, &mut c_t[..block.n_rows]);
+            let (_, c_t) = self.dual_row(tangents, variation, i);
             let r = block.first_row;
-            done -= lambda[k][r] * c_t[0].v + self.lambda[r] * c_t[0].d[k];
+            done -= tangents.lambda[k][r] * c_t[0].v + self.lambda[r] * c_t[0].d[k];
         }
         [done, -lost]
     }
@@ -415,13 +487,36 @@ impl Equations<'_> {
         y: &[f64],
         columns: &mut [&mut [f64]],
     ) {
+        self.project_varied(tangents, t, y, columns, None);
+    }
+
+    /// The same for columns that belong to a variation: lane k with column k, at most [`LANES`] of them. The conditions move.
+    pub(crate) fn project_varied(
+        &mut self,
+        tangents: &mut Tangents,
+        t: f64,
+        y: &[f64],
+        columns: &mut [&mut [f64]],
+        variation: Option<&Variation>,
+    ) {
         let n = self.layout.n;
         self.read(t, y);
         self.prepare(t);
+        let mut moved = vec![[0.0; LANES]; if variation.is_some() { self.lambda.len() } else { 0 }];
+        if let Some(variation) = variation {
+            tangents.fit(self.model, variation);
+            self.lift(tangents, t, y, &[], Some(variation));
+            for i in (0..self.model.rows.len()).filter(|i| !self.rows.out[*i]) {
+                let slopes = self.varied_error(tangents, variation, i);
+                for (r, slope) in self.rows_of(i).zip(slopes) {
+                    moved[r] = slope;
+                }
+            }
+        }
         for columns in columns.chunks_mut(LANES) {
             let directions: Vec<Direction<'_>> =
                 columns.iter().map(|c| Direction::of_state(c)).collect();
-            self.lift(tangents, t, y, &directions);
+            self.lift(tangents, t, y, &directions, variation);
             let lanes = directions.len();
             // Positions: nearest rigid turns, then J δq = 0.
             let mut moves = vec![vec![Twist::zero(); self.poses.len()]; lanes];
@@ -435,6 +530,9 @@ impl Equations<'_> {
                     }
                 }
                 tangents.wanted[k].fill(0.0);
+                for (wanted, moved) in tangents.wanted[k].iter_mut().zip(&moved) {
+                    *wanted = -moved[k];
+                }
                 tangents.lambda[k].fill(0.0);
                 for (i, block) in self.model.rows.iter().enumerate() {
                     // Friction holds each neighbour where it came to rest itself.
@@ -464,7 +562,7 @@ impl Equations<'_> {
                 }
             }
             // Velocities: J δv = −δJ v − δC_t.
-            self.dual_rates(tangents);
+            self.dual_rates(tangents, variation);
             for (k, column) in columns.iter_mut().enumerate() {
                 for (i, step) in tangents.steps[k].iter_mut().enumerate() {
                     *step = Twist {
@@ -495,23 +593,18 @@ impl Equations<'_> {
     }
 
     /// −δJ v − δC_t into what is wanted.
-    fn dual_rates(&self, tangents: &mut Tangents) {
-        let model = self.model;
-        let Tangents { t, poses, twists, work, jac, wanted, .. } = tangents;
-        let at = Instant { t: *t, poses, twists, coordinates: &self.coordinates };
-        for (i, block) in model.rows.iter().enumerate() {
+    fn dual_rates(&self, tangents: &mut Tangents, variation: Option<&Variation>) {
+        for (i, block) in self.model.rows.iter().enumerate() {
             let rows = self.rows_of(i);
             if self.rows.out[i] {
-                for wanted in wanted.iter_mut() {
+                for wanted in &mut tangents.wanted {
                     wanted[rows.clone()].fill(0.0);
                 }
                 continue;
             }
             let width = 6 * block.bodies.len();
-            let jac = &mut jac[..block.n_rows * width];
-            block.jacobian(model, &at, work, jac);
-            let mut c_t = [Dual::default(); MAX_ROWS];
-            block.time_rate(&at, work, &mut c_t[..block.n_rows]);
+            let (_, c_t) = self.dual_row(tangents, variation, i);
+            let Tangents { jac, wanted, .. } = tangents;
             for (r, row) in rows.zip(0..) {
                 for (k, wanted) in wanted.iter_mut().enumerate() {
                     let mut rate = c_t[row].d[k];

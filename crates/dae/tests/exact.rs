@@ -228,6 +228,7 @@ fn parameters() {
         let varied = Varied {
             larger: (&larger, &larger.start),
             smaller: (&smaller, &smaller.start),
+            exact: None,
             step: h,
         };
         let [exact, internal] = both(&model, 0.5, &Options::default(), &[varied]);

@@ -1,18 +1,22 @@
 //! Optimal motions: problems by name or file, answers, recordings and checkpoints.
 
+mod again;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use gelenk_model::math::Vec3;
 use gelenk_model::{
     BodyKind, Diagnostics, Ledger, LoadOptions, Loaded, Model, Observer, Reaction, RunReport,
-    Sample, State, load_path, load_text,
+    RunSettings, Sample, State, load_path, load_text,
 };
 use gelenk_optimize::interior::Status;
-use gelenk_optimize::problem::{Checkpoint, Finished, Found, Problem, Solution};
+use gelenk_optimize::problem::{Checkpoint, Finished, Found, PhaseSolution, Problem, Solution};
+use gelenk_optimize::program::{Program, RowAt, all_values};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use again::{DaeCertificate, certify_by_dae};
 pub use gelenk_optimize::{gallery, interior, problem};
 
 use crate::recording::{Header, Recorder, RecordingError};
@@ -148,16 +152,38 @@ pub fn record(
     path: &Path,
 ) -> Result<Option<u64>, RecordingError> {
     let Some(loaded) = problem.model() else { return Ok(None) };
-    let model = &loaded.model;
+    let settings = replay_settings(loaded, solution);
+    let mut recorder = Recorder::create(path, Header::of_loaded(loaded, &[], &settings))?;
     let fault = |what: String| RecordingError::Settings { what };
+    let report = replay(problem, solution, every, &mut recorder).map_err(fault)?;
+    let Some(report) = report else { return Ok(None) };
+    recorder.finish(Ok(&report)).map(|certificate| Some(certificate.samples))
+}
+
+/// The settings that stand in a recording of an optimal motion.
+pub fn replay_settings(loaded: &Loaded, solution: &Solution) -> RunSettings {
+    let last = |phase: &PhaseSolution| phase.times.last().copied().unwrap_or(0.0);
+    RunSettings {
+        engine: "optimize".to_owned(),
+        duration: solution.phases.iter().map(last).sum(),
+        ..loaded.model.run.clone()
+    }
+}
+
+/// Shows a motion of a problem's model to an observer, with about `every` seconds between samples, as an engine would; none for
+/// problems without a model.
+pub fn replay(
+    problem: &Problem,
+    solution: &Solution,
+    every: f64,
+    observer: &mut dyn Observer,
+) -> Result<Option<RunReport>, String> {
+    let Some(loaded) = problem.model() else { return Ok(None) };
+    let model = &loaded.model;
     let instance = problem
         .instance(problem.n_steps() - 1, solution.phases.last().map(|p| p.controls.len()))
-        .map_err(|d| fault(d.to_string()))?;
-    let samples = instance.samples(solution, every).map_err(fault)?;
-    let mut settings = model.run.clone();
-    "optimize".clone_into(&mut settings.engine);
-    settings.duration = samples.last().map_or(0.0, |(t, _)| *t);
-    let mut recorder = Recorder::create(path, Header::of_loaded(loaded, &[], &settings))?;
+        .map_err(|d| d.to_string())?;
+    let samples = instance.samples(solution, every)?;
     let reactions: Vec<Reaction> = (0u32..)
         .zip(&model.joints)
         .map(|(i, _)| Reaction {
@@ -184,13 +210,13 @@ pub fn record(
             ledger,
             worst_gaps: &gaps,
         };
-        if recorder.sample(&sample).is_break() {
+        if observer.sample(&sample).is_break() {
             break;
         }
         report = Some((step, ledger, state));
     }
     let (steps, ledger, state) = report.unwrap_or((0, Ledger::default(), model.start.clone()));
-    let report = RunReport {
+    Ok(Some(RunReport {
         engine: "optimize",
         t: state.t,
         steps,
@@ -206,8 +232,63 @@ pub fn record(
         events: Vec::new(),
         statistics: None,
         state,
+    }))
+}
+
+/// A condition of a problem over a motion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Its name.
+    pub name: String,
+    /// At how many nodes it is asked for.
+    pub nodes: usize,
+    /// Its least and largest value there.
+    pub values: [f64; 2],
+    /// What is allowed; both the same for an equation.
+    pub bounds: [f64; 2],
+    /// At how many nodes it is at a bound.
+    pub active: usize,
+}
+
+/// The named conditions of a problem at the nodes of a motion, in the order of the file.
+pub fn conditions(problem: &Problem, solution: &Solution) -> Result<Vec<Condition>, String> {
+    let mut instance = problem
+        .instance(problem.n_steps() - 1, solution.phases.last().map(|p| p.controls.len()))
+        .map_err(|d| d.to_string())?;
+    instance.warm(solution);
+    let program = &instance.program;
+    let shape = program.shape();
+    let (lower, upper) = program.row_bounds();
+    let stages = all_values(program, &instance.x).map_err(|e| e.to_string())?;
+    let mut list: Vec<Condition> = Vec::new();
+    let mut see = |row: RowAt, value: f64, bounds: [f64; 2]| {
+        let text = program.describe(row);
+        // `name` at node 3 of phase `x`: the node is not part of it.
+        let name = text.rsplit_once(" at node").map_or(text.as_str(), |(name, _)| name);
+        let name = name.trim_matches('`');
+        let near = 1e-6 * (1.0 + value.abs());
+        let active = bounds.iter().any(|bound| (value - bound).abs() <= near);
+        let at = list.iter().position(|c| c.name == name && c.bounds == bounds);
+        let Some(at) = at else {
+            let (name, active) = (name.to_owned(), usize::from(active));
+            list.push(Condition { name, nodes: 1, values: [value; 2], bounds, active });
+            return;
+        };
+        let own = &mut list[at];
+        own.nodes += 1;
+        own.values = [own.values[0].min(value), own.values[1].max(value)];
+        own.active += usize::from(active);
     };
-    recorder.finish(Ok(&report)).map(|certificate| Some(certificate.samples))
+    for (k, stage) in stages.iter().enumerate() {
+        for (i, value) in stage.equal.iter().enumerate() {
+            see(RowAt::Equal(k, i), *value, [0.0; 2]);
+        }
+        for (i, value) in stage.unequal.iter().enumerate() {
+            let row = shape.unequal_at(k) + i;
+            see(RowAt::Unequal(k, i), *value, [lower[row], upper[row]]);
+        }
+    }
+    Ok(list)
 }
 
 /// The state of a model of point masses from coordinates and velocities, in the order of its moving bodies.

@@ -3,17 +3,23 @@
 //! The dae engine gives the derivative of all natural coordinates along as many directions as there are degrees of freedom; here they become derivatives of and by
 //! named numbers: of joint coordinates, places and turns as many are chosen as there are degrees of freedom, independent of each other, with their rates.
 
+use std::sync::Arc;
+
 use gelenk_dae::quantity::Quantity;
 pub use gelenk_dae::sensitivity::{Derivatives, SensitivityError, Wronski};
 use gelenk_dae::sensitivity::{Varied, sensitivities};
 use gelenk_dae::tangent::Tangents;
 pub use gelenk_dae::{DaeError, Options};
 use gelenk_dae::{Equations, Simulation};
+use gelenk_expr::LANES;
 use gelenk_model::joint::{CoordinateKind, JointId};
 use gelenk_model::signal::{BodyVector, StateRef};
-use gelenk_model::{BodyId, BodyKind, Model};
+use gelenk_model::variation::Variation;
+use gelenk_model::{BodyId, BodyKind, Loaded, Model};
 pub use nalgebra::{Complex, DMatrix};
 
+/// A slope below this part of the largest is rounding.
+const STILL: f64 = 1e-9;
 /// A quantity counts as dependent on those chosen before if less than this part of it is new.
 const NEW: f64 = 1e-3;
 /// Multipliers this near to the unit circle are on it: double ones are found to the root of the accuracy.
@@ -37,6 +43,35 @@ pub struct ParameterPair {
     pub models: [Model; 2],
     /// h.
     pub step: f64,
+    /// The numbers of the model with their exact derivatives, and the lane of this parameter; or why there are none, and differences stand in.
+    pub exact: Result<(Arc<Variation>, usize), String>,
+}
+
+/// Gives parameters the exact derivatives of the model's numbers, [`LANES`] parameters at once.
+pub fn exact_numbers(loaded: &Loaded, pairs: &mut [ParameterPair]) {
+    let mut good: Vec<usize> = Vec::new();
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        match Variation::new(loaded, &[&pair.name.name]) {
+            Ok(_) => good.push(i),
+            Err(reason) => pair.exact = Err(reason),
+        }
+    }
+    // Lanes of one variation must follow each other.
+    let mut runs: Vec<Vec<usize>> = Vec::new();
+    for i in good {
+        match runs.last_mut() {
+            Some(run) if run.last() == Some(&(i - 1)) && run.len() < LANES => run.push(i),
+            _ => runs.push(vec![i]),
+        }
+    }
+    for run in runs {
+        let names: Vec<String> = run.iter().map(|i| pairs[*i].name.name.clone()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let found = Variation::new(loaded, &names).map(Arc::new);
+        for (lane, i) in run.into_iter().enumerate() {
+            pairs[i].exact = found.clone().map(|variation| (variation, lane));
+        }
+    }
 }
 
 /// Derivatives of a motion.
@@ -74,6 +109,7 @@ pub fn sensitivity(
             larger: (&p.models[0], &p.models[0].start),
             smaller: (&p.models[1], &p.models[1].start),
             step: p.step,
+            exact: p.exact.as_ref().ok().map(|(variation, lane)| (&**variation, *lane)),
         })
         .collect();
     let wronski = sensitivities(model, &model.start, t, options, kind, &varied)?;
@@ -86,10 +122,16 @@ pub fn sensitivity(
     let groups = candidates(model);
     let mut chosen: Vec<Candidate> = Vec::new();
     let mut basis: Vec<Vec<f64>> = Vec::new();
-    for group in groups {
-        let list: Vec<Quantity> = group.iter().map(|c| c.place).collect();
-        let slopes = equations.slopes(&mut tangents, t0, &wronski.y_start, &positions, &list);
-        choose(&group, &slopes, f, &mut chosen, &mut basis);
+    let slopes: Vec<DMatrix<f64>> = groups
+        .iter()
+        .map(|group| {
+            let list: Vec<Quantity> = group.iter().map(|c| c.place).collect();
+            equations.slopes(&mut tangents, t0, &wronski.y_start, &positions, &list)
+        })
+        .collect();
+    let largest = slopes.iter().map(|m| m.amax()).fold(0.0, f64::max);
+    for (group, slopes) in groups.iter().zip(&slopes) {
+        choose(group, slopes, STILL * largest, f, &mut chosen, &mut basis);
     }
     let list: Vec<Quantity> =
         chosen.iter().map(|c| c.place).chain(chosen.iter().map(|c| c.rate)).collect();
@@ -100,6 +142,14 @@ pub fn sensitivity(
     let mut by_parameters = equations.slopes(&mut tangents, t, y1, &wronski.parameters, &list);
     // What is measured may itself change with a parameter: a joint's place, a body's frame.
     for (k, pair) in parameters.iter().enumerate() {
+        if let (Derivatives::Exact, Ok((variation, lane))) = (kind, &pair.exact) {
+            let mut columns = DMatrix::zeros(wronski.parameters.nrows(), lane + 1);
+            columns.set_column(*lane, &wronski.parameters.column(k));
+            let varied = Some(&**variation);
+            let found = equations.slopes_varied(&mut tangents, t, y1, &columns, &list, varied);
+            by_parameters.set_column(k, &found.column(*lane));
+            continue;
+        }
         let ends = pair.models.each_ref().map(|model| {
             let own = same_quantities(model, &chosen);
             Equations::new(model, &model.start).values(t, y1, &own)
@@ -203,10 +253,12 @@ fn candidates(model: &Model) -> [Vec<Candidate>; 3] {
     groups
 }
 
-/// Takes of a group what is independent of what is chosen, the most independent first; in the end in the order of the group.
+/// Takes of a group what is independent of what is chosen, the most independent first; in the end in the order of the group. What moves by
+/// no more than `still` does not move but for rounding: its motion is prescribed, or joints hold it.
 fn choose(
     group: &[Candidate],
     slopes: &DMatrix<f64>,
+    still: f64,
     freedoms: usize,
     chosen: &mut Vec<Candidate>,
     basis: &mut Vec<Vec<f64>>,
@@ -228,7 +280,8 @@ fn choose(
     }
     let mut taken = Vec::new();
     while basis.len() < freedoms {
-        let part = |i: &usize| if sizes[*i] > 0.0 { norm(&rest[*i]) / sizes[*i] } else { 0.0 };
+        let part =
+            |i: &usize| if sizes[*i] > still { norm(&rest[*i]) / sizes[*i] } else { 0.0 };
         // Of equals the first.
         let best = (0..rest.len()).rev().max_by(|a, b| part(a).total_cmp(&part(b)));
         let Some(best) = best.filter(|i| part(i) > NEW) else { break };
@@ -340,11 +393,12 @@ pub fn find_period(
         }
         let change = if square > 0.0 { along / square } else { 0.0 };
         period -= change;
-        if change.abs() < 1e-12 * period || period <= 0.0 {
+        if change.abs() < 1e-12 * period || period <= 0.5 * guess {
             break;
         }
     }
-    if period <= 0.0 {
+    // Towards its start a motion comes back to it as well: that is no period.
+    if period <= 0.5 * guess {
         return Ok(None);
     }
     let mut simulation = Simulation::new(model, &model.start, options)?;

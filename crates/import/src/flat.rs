@@ -1,6 +1,6 @@
 //! From a tree of links to bodies with a place in the world, as a model file has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gelenk_model::Span;
 use gelenk_model::math::{Mat3, Vec3};
@@ -208,8 +208,14 @@ pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Flat {
     for &i in &moving {
         flat.body_of[i].clone_from(&flat.robot.links[i].name);
     }
+    let mut carried = vec![Vec::new(); n];
+    for (k, (carrier, _)) in flat.carriers.iter().enumerate().skip(1) {
+        if *carrier != k {
+            carried[*carrier].push(k);
+        }
+    }
     for &i in &moving {
-        links_body(context, &mut flat, &motions, &masses[i], i, &mut names);
+        links_body(context, &mut flat, &motions, &masses[i], i, &carried[i], &mut names);
     }
     for i in 0..n {
         let carrier = flat.carriers[i].0;
@@ -324,6 +330,7 @@ fn links_body(
     motions: &[(Motion, Motion)],
     mass: &Mass,
     i: usize,
+    carried: &[usize],
     names: &mut Names,
 ) {
     let link = flat.robot.links[i].clone();
@@ -371,11 +378,9 @@ fn links_body(
             flat.ignores.push([flat.body_of[parent].clone(), link.name.clone()]);
         }
     }
-    let carried: Vec<usize> =
-        (1..flat.robot.links.len()).filter(|k| *k != i && flat.carriers[*k].0 == i).collect();
     let mut shapes = link.shapes.clone();
     let mut welded = Vec::new();
-    for k in carried {
+    for &k in carried {
         let frame = flat.carriers[k].1;
         welded.push(flat.robot.links[k].name.clone());
         shapes.extend(flat.robot.links[k].shapes.iter().cloned().map(|mut shape| {
@@ -457,7 +462,7 @@ fn touching(context: &mut Context, flat: &mut Flat) {
         return;
     }
     let touches = |body: &Body| body.shapes.iter().any(|shape| shape.touches);
-    let there: Vec<String> =
+    let there: BTreeSet<String> =
         flat.bodies.iter().filter(|b| touches(b)).map(|b| b.name.clone()).collect();
     flat.ignores.retain(|pair| pair.iter().all(|name| there.contains(name)));
     for [a, b] in flat.robot.excludes.clone() {

@@ -34,8 +34,9 @@ impl Context {
     ) -> Result<(String, Arc<TriMesh>), String> {
         let plain = path.trim().replace('\\', "/");
         let extension = plain.rsplit_once('.').map_or("", |(_, e)| e).to_ascii_lowercase();
-        if !matches!(extension.as_str(), "stl" | "obj") {
-            return Err(format!("meshes are read from STL and OBJ files, not from `.{extension}`"));
+        if !matches!(extension.as_str(), "stl" | "obj" | "dae") {
+            let text = "meshes are read from STL, OBJ and Collada files, not from";
+            return Err(format!("{text} `.{extension}`"));
         }
         let Some(folder) = self.folder.clone() else {
             return Err("mesh files of a text without a folder cannot be read".to_owned());

@@ -103,6 +103,21 @@ fn depth_and_size_are_counted() {
 }
 
 #[test]
+fn too_many_bodies_are_told_once_and_many_are_read() {
+    let robot = |n: usize| {
+        let body = "<body><freejoint/><geom size=\"0.1\"/></body>";
+        format!("<mujoco><worldbody>{}</worldbody></mujoco>", body.repeat(n))
+    };
+    let mut options = ImportOptions::default();
+    options.limits.bodies = 1000;
+    let faults = import_text("many.xml", &robot(3000), &options).unwrap_err();
+    let codes: Vec<&str> = faults.list.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes, ["limit-bodies"]);
+    let many = import_text("many.xml", &robot(900), &options).unwrap();
+    assert_eq!(many.report.facts.bodies, 900);
+}
+
+#[test]
 fn includes_stay_in_their_folder_and_end() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("model");

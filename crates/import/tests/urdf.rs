@@ -62,7 +62,7 @@ fn nothing_is_lost_silently() {
         (Fate::Changed, "base moves"),
         (Fate::Changed, "not each other"),
         (Fate::Dropped, "transmissions"),
-        (Fate::Dropped, "`.dae`"),
+        (Fate::Dropped, "`.ply`"),
         (Fate::Dropped, "effort"),
     ] {
         assert!(has(&arm, fate, part), "{part}: {}", arm.report.to_text());

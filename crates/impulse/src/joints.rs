@@ -5,7 +5,7 @@ use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::run::{Event, Reaction};
 use gelenk_model::{
-    BodyId, CheckOptions, CheckReport, JointKind, Model, State, Wrench, check_state,
+    BodyId, CheckOptions, CheckReport, IdleAxes, JointKind, Model, State, Wrench, check_state,
 };
 
 use crate::explain::{Failure, explain};
@@ -248,6 +248,7 @@ impl Simulation<'_> {
         self.worst_velocity_errors.resize(model.rows.len(), 0.0);
         self.joint_impulses.resize(model.joints.len(), Wrench::zero());
         self.reactions.truncate(model.joints.len());
+        self.idle = IdleAxes::of(model);
         for i in self.reactions.len()..model.joints.len() {
             let joint = JointId(u32::try_from(i).unwrap_or(u32::MAX));
             self.reactions.push(Reaction { joint, force: Vec3::zeros(), torque: Vec3::zeros() });

@@ -6,7 +6,7 @@ use gelenk_collide::World;
 use gelenk_model::joint::JointId;
 use gelenk_model::run::{ContactForce, Event, Ledger, Reaction, Sample};
 use gelenk_model::state::{State, Wrench};
-use gelenk_model::{Model, RunSettings};
+use gelenk_model::{IdleAxes, Model, RunSettings};
 
 use crate::control::{Clocked, Inputs, Measured};
 use crate::dense::Dense;
@@ -49,6 +49,8 @@ pub struct Simulation<'m> {
     pub(crate) worst_gaps: Vec<f64>,
     pub(crate) worst_velocity_errors: Vec<f64>,
     pub(crate) reactions: Vec<Reaction>,
+    /// Axes about which joints have no moment.
+    pub(crate) idle: IdleAxes,
     pub(crate) joint_impulses: Vec<Wrench>,
     contacts: ContactLog,
     pub(crate) events: Vec<Event>,
@@ -91,6 +93,7 @@ impl<'m> Simulation<'m> {
             worst_gaps: vec![0.0; model.rows.len()],
             worst_velocity_errors: vec![0.0; model.rows.len()],
             reactions: Vec::with_capacity(model.joints.len()),
+            idle: IdleAxes::of(model),
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             contacts: ContactLog::default(),
             events: Vec::new(),
@@ -390,5 +393,7 @@ impl<'m> Simulation<'m> {
             reaction.force = sum.force / h;
             reaction.torque = sum.torque / h;
         }
+        let poses = &self.scratch.bodies.poses;
+        self.idle.drop_moments(&self.model, &self.state.active, poses, &mut self.reactions);
     }
 }

@@ -521,7 +521,8 @@ fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) ->
     loss
 }
 
-/// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops and friction.
+/// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops, its friction and
+/// its prescribed motion.
 pub(crate) fn add_joint_impulses(
     model: &Model,
     bodies: &Bodies,
@@ -533,7 +534,7 @@ pub(crate) fn add_joint_impulses(
         return hinges.add_to_joints(impulse, joint_impulses);
     }
     for (block, row) in rows.blocks.iter().zip(&model.rows) {
-        let Some(id) = row.joint() else { continue };
+        let Some(id) = row.acts_in(model) else { continue };
         let p = &impulse[block.first_row..][..block.n_rows];
         let sum = &mut joint_impulses[id.index()];
         let joint = &model.joints[id.index()];

@@ -30,6 +30,49 @@ pub struct Description {
     pub equations: Vec<Expr>,
     /// What symbols of the state in expressions mean, in the order of their first use.
     pub states: Vec<(Expr, StateRef)>,
+    /// Velocity of the file frame's origin and angular velocity as drawn, world axes, parallel to
+    /// [`Model::bodies`](crate::Model::bodies); the world first.
+    pub velocities: Vec<[VecExpr; 2]>,
+    /// Start values given apart from the drawing, in their order.
+    pub starts: Vec<StartValues>,
+    /// Places of markers in the file frames of their bodies, m, parallel to [`Model::markers`](crate::Model::markers).
+    pub markers: Vec<VecExpr>,
+    /// End stops of joint coordinates.
+    pub limits: Vec<LimitValues>,
+    /// Largest dry friction of joint coordinates: joint, which of its coordinates, N m or N.
+    pub frictions: Vec<(JointId, usize, Expr)>,
+    /// The signals, over [`signal_inputs`](Self::signal_inputs) and parameters.
+    pub signals: Vec<Expr>,
+    /// Their switching functions.
+    pub kinks: Vec<Expr>,
+    /// The symbols of the signals' inputs, in the order of [`Signals::inputs`](crate::signal::Signals::inputs).
+    pub signal_inputs: Vec<Expr>,
+}
+
+/// Where a body begins, apart from where it is drawn; what is `None` stays.
+#[derive(Clone, Debug)]
+pub struct StartValues {
+    /// The body.
+    pub body: BodyId,
+    /// Origin of its file frame, m.
+    pub position: Option<VecExpr>,
+    /// Rotation, file frame to world.
+    pub rotation: Option<MatExpr>,
+    /// Velocity of the origin, m/s.
+    pub velocity: Option<VecExpr>,
+    /// Angular velocity, rad/s.
+    pub angular_velocity: Option<VecExpr>,
+}
+
+/// End stops of a joint coordinate.
+#[derive(Clone, Debug)]
+pub struct LimitValues {
+    /// The joint.
+    pub joint: JointId,
+    /// Which of its coordinates.
+    pub which: usize,
+    /// Smallest and largest value, rad or m.
+    pub ends: [Option<Expr>; 2],
 }
 
 impl Default for Description {
@@ -44,6 +87,14 @@ impl Default for Description {
             ties: Vec::new(),
             equations: Vec::new(),
             states: Vec::new(),
+            velocities: vec![[[Expr::ZERO; 3]; 2]],
+            starts: Vec::new(),
+            markers: Vec::new(),
+            limits: Vec::new(),
+            frictions: Vec::new(),
+            signals: Vec::new(),
+            kinks: Vec::new(),
+            signal_inputs: Vec::new(),
         }
     }
 }
@@ -68,6 +119,8 @@ pub struct JointGeometry {
     pub axes: Option<[VecExpr; 2]>,
     /// `length`, `pitch` and the like by name.
     pub parameters: Vec<(&'static str, Expr)>,
+    /// The length is that of the drawing.
+    pub as_drawn: bool,
     /// The joint point on each body as drawn, in the world, m.
     pub world_points: [VecExpr; 2],
     /// The axes as drawn, in the world, any length.
@@ -76,6 +129,8 @@ pub struct JointGeometry {
     pub start: Expr,
     /// The curve or surface on which the point stays.
     pub track: Option<Track>,
+    /// The expressions of its formula or points as given, in the frame of the first body.
+    pub formula: Vec<Expr>,
 }
 
 /// What a point glides along, as drawn.
@@ -88,8 +143,8 @@ pub enum Track {
         /// x, y, z.
         place: VecExpr,
     },
-    /// A curve by points.
-    Spline,
+    /// A curve by points, as given, m.
+    Spline(Vec<VecExpr>),
     /// A surface f = 0.
     Surface {
         /// The symbols of the coordinates.
@@ -108,6 +163,8 @@ pub struct TieValues {
     pub terms: Vec<(JointId, usize, Expr)>,
     /// f over parameters and time.
     pub target: Expr,
+    /// f is what the sum is as drawn.
+    pub as_drawn: bool,
 }
 
 /// The values of a force element.
@@ -119,4 +176,6 @@ pub struct ForceValues {
     pub world_points: Vec<VecExpr>,
     /// `stiffness`, `length`, `force.x` and the like by name. Over parameters, time and state.
     pub values: Vec<(&'static str, Expr)>,
+    /// The length, or the coordinate at rest, is that of the drawing.
+    pub as_drawn: bool,
 }

@@ -16,13 +16,13 @@ use crate::signal::{BodyVector, Work};
 /// ```
 /// The derivatives g_k, g_t and the quadratic form are derived symbolically and share one tape.
 #[derive(Clone, Debug)]
-pub struct Equation {
+pub struct Equation<C: Real = f64> {
     /// The text, for messages.
     pub text: String,
     /// g as an expression.
     pub symbolic: SymbolicEquation,
     /// u: (vector, axis), in the order of the tapes' inputs.
-    pub coordinates: Vec<(BodyVector, usize)>,
+    pub coordinates: Vec<(BodyVector<C>, usize)>,
     /// Inputs u, t; output g.
     pub value: Tape,
     /// Inputs u, t; outputs g_k for all k, then g_t.
@@ -40,9 +40,9 @@ pub struct SymbolicEquation {
     pub u: Vec<Expr>,
 }
 
-impl Equation {
+impl<C: Real> Equation<C> {
     /// Writes u and t; returns how many inputs that is.
-    fn write_inputs<T: Real>(&self, at: &Instant<'_, T>, inputs: &mut [T]) -> usize {
+    fn write_inputs<T: Real + From<C>>(&self, at: &Instant<'_, T>, inputs: &mut [T]) -> usize {
         for (slot, (vector, axis)) in inputs.iter_mut().zip(&self.coordinates) {
             *slot = vector.value(at)[*axis];
         }
@@ -50,23 +50,23 @@ impl Equation {
         self.coordinates.len() + 1
     }
 
-    fn write_gradient<T: Real>(&self, at: &Instant<'_, T>, work: &mut Work<T>) {
+    fn write_gradient<T: Real + From<C>>(&self, at: &Instant<'_, T>, work: &mut Work<T>) {
         let n = self.write_inputs(at, &mut work.inputs);
         let registers = &mut work.registers[..self.gradient.n_registers()];
         T::eval(&self.gradient, &work.inputs[..n], registers, &mut work.outputs[..n]);
     }
 
     /// g.
-    pub fn error(&self, at: &Instant<'_>, work: &mut Work) -> f64 {
+    pub fn error<T: Real + From<C>>(&self, at: &Instant<'_, T>, work: &mut Work<T>) -> T {
         let n = self.write_inputs(at, &mut work.inputs);
-        let mut g = [0.0];
+        let mut g = [T::zero()];
         let registers = &mut work.registers[..self.value.n_registers()];
-        self.value.eval(&work.inputs[..n], registers, &mut g);
+        T::eval(&self.value, &work.inputs[..n], registers, &mut g);
         g[0]
     }
 
     /// The row over `bodies`, 6 columns each.
-    pub fn jacobian<T: Real>(
+    pub fn jacobian<T: Real + From<C>>(
         &self,
         at: &Instant<'_, T>,
         work: &mut Work<T>,
@@ -91,13 +91,13 @@ impl Equation {
     }
 
     /// g_t.
-    pub fn time_rate<T: Real>(&self, at: &Instant<'_, T>, work: &mut Work<T>) -> T {
+    pub fn time_rate<T: Real + From<C>>(&self, at: &Instant<'_, T>, work: &mut Work<T>) -> T {
         self.write_gradient(at, work);
         work.outputs[self.coordinates.len()]
     }
 
     /// γ.
-    pub fn gamma<T: Real>(&self, at: &Instant<'_, T>, work: &mut Work<T>) -> T {
+    pub fn gamma<T: Real + From<C>>(&self, at: &Instant<'_, T>, work: &mut Work<T>) -> T {
         self.write_gradient(at, work);
         let mut sum = T::zero();
         for (k, (vector, axis)) in self.coordinates.iter().enumerate() {

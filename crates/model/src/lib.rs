@@ -12,6 +12,7 @@ pub mod equation;
 pub mod factor;
 pub mod force;
 pub mod graph;
+mod idle;
 pub mod joint;
 pub mod limits;
 mod linear;
@@ -28,12 +29,14 @@ pub mod signal;
 pub mod source;
 pub mod spec;
 pub mod state;
+pub mod variation;
 
 pub use assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 pub use body::{Body, BodyId, BodyKind};
 pub use builder::{BodyDef, Builder};
 pub use check::{CheckOptions, CheckReport, check, check_state};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use idle::IdleAxes;
 pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;
 pub use load::{

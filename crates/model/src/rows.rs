@@ -92,6 +92,17 @@ impl RowBlock {
         }
     }
 
+    /// The joint whose force its impulse is part of: its own, or the one whose motion it prescribes. A coupling's forces belong to no joint.
+    pub fn acts_in(&self, model: &Model) -> Option<JointId> {
+        match &self.kind {
+            RowKind::Tie(tie) => match tie.terms[..] {
+                [(id, ..)] if self.bodies[..] == model.joints[id.index()].bodies[..] => Some(id),
+                _ => None,
+            },
+            _ => self.joint(),
+        }
+    }
+
     /// Whether it is an end stop or friction: a row that takes no degree of freedom.
     pub fn is_bound(&self) -> bool {
         matches!(self.kind, RowKind::Stop(_) | RowKind::Friction(_))
@@ -284,7 +295,13 @@ impl Model {
         sum
     }
 
-    fn joint_coordinate_gamma<T: Real>(&self, id: JointId, which: usize, at: &Instant<'_, T>) -> T {
+    /// −Ẇ v of a joint coordinate: q̈ = W v̇ − it.
+    pub fn joint_coordinate_gamma<T: Real>(
+        &self,
+        id: JointId,
+        which: usize,
+        at: &Instant<'_, T>,
+    ) -> T {
         let joint = &self.joints[id.index()];
         let [a, b] = [joint.bodies[0].index(), joint.bodies[1].index()];
         let mut gamma = [T::zero(); MAX_COORDINATES];

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 
 use crate::body::BodyId;
 use crate::joint::JointId;
-use crate::math::{Real, Vec3};
+use crate::math::Real;
 use crate::model::Model;
 use crate::rows::Instant;
 
@@ -30,29 +30,29 @@ pub enum StateRef {
 
 /// A body-fixed point s + R c, or direction R c, by its place in the principal frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BodyVector {
+pub struct BodyVector<C: Real = f64> {
     /// The body.
     pub body: BodyId,
     /// c, in the body's principal frame.
-    pub local: Vec3,
+    pub local: Vector3<C>,
     /// True for a point, false for a direction.
     pub is_point: bool,
 }
 
-impl BodyVector {
+impl<C: Real> BodyVector<C> {
     /// R c, the lever from the centre of mass, world axes.
-    pub fn lever<T: Real>(&self, at: &Instant<'_, T>) -> Vector3<T> {
+    pub fn lever<T: Real + From<C>>(&self, at: &Instant<'_, T>) -> Vector3<T> {
         at.poses[self.body.index()].turn(&self.local)
     }
 
     /// s + R c or R c.
-    pub fn value<T: Real>(&self, at: &Instant<'_, T>) -> Vector3<T> {
+    pub fn value<T: Real + From<C>>(&self, at: &Instant<'_, T>) -> Vector3<T> {
         let r = self.lever(at);
         if self.is_point { at.poses[self.body.index()].s + r } else { r }
     }
 
     /// Its time derivative ṡ + ω × R c or ω × R c.
-    pub fn rate<T: Real>(&self, at: &Instant<'_, T>) -> Vector3<T> {
+    pub fn rate<T: Real + From<C>>(&self, at: &Instant<'_, T>) -> Vector3<T> {
         let twist = &at.twists[self.body.index()];
         let turn = twist.omega.cross(&self.lever(at));
         if self.is_point { twist.s_dot + turn } else { turn }

@@ -4,7 +4,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use crate::body::BodyId;
 use crate::joint::JointFrame;
-use crate::math::{Mat3, Quat, Real, Vec3, lift, perpendicular_frame};
+use crate::math::{Mat3, Quat, Real, Vec3, perpendicular_frame};
 
 /// Everything that changes as time passes; a clone is a checkpoint.
 #[derive(Debug, PartialEq)]
@@ -120,8 +120,11 @@ impl Pose {
 impl<T: Real> Pose<T> {
     /// R r, a direction given in this frame.
     #[inline]
-    pub fn turn(&self, r: &Vec3) -> Vector3<T> {
-        self.rot * lift(r)
+    pub fn turn<C: Real>(&self, r: &Vector3<C>) -> Vector3<T>
+    where
+        T: From<C>,
+    {
+        self.rot * r.map(T::from)
     }
 }
 

@@ -140,6 +140,9 @@ fn the_stretched_four_bar_is_singular() {
     let report = report(&builder.finish());
     assert_eq!(counts(&report), [2, 18, 20, 16]);
     assert!(report.singular);
+    assert_eq!(report.rank_lost, 1);
+    let told = |w: &String| w.contains("rank is 16 here and 17 nearby (1 lost)");
+    assert!(report.warnings.iter().any(told), "{:?}", report.warnings);
     assert_eq!(report.redundant.iter().filter(|row| row.always).count(), 3);
 }
 
@@ -396,7 +399,7 @@ fn a_bead_at_the_crossing_of_a_figure_eight_is_at_a_singular_position() {
     };
     let crossing = report(&load(&file("0")));
     assert_eq!(counts(&crossing), [2, 3, 2, 1]);
-    assert!(crossing.singular && !crossing.redundant[0].always);
+    assert!(crossing.singular && crossing.rank_lost == 1 && !crossing.redundant[0].always);
     assert_eq!(crossing.redundant[0].row, "constraint `eight`");
     assert!(crossing.warnings.iter().any(|w| w.contains("derivative vanishes")));
     let elsewhere = report(&load(&file("0.5")));
@@ -497,6 +500,7 @@ fn every_model_of_the_gallery_has_the_freedoms_it_should() {
         assert_eq!(report.degrees_of_freedom, dof, "{name}");
         assert_eq!(report.redundant.len(), redundant, "{name}");
         assert_eq!(report.singular, singular, "{name}");
+        assert_eq!(report.rank_lost, usize::from(singular), "{name}");
     }
 }
 

@@ -8,18 +8,23 @@
 //! right angle           (R_a u)·(R_b w)                               quadratic
 //! rod                   Δ·Δ − L²                                      quadratic
 //! rigid body            R_i·R_j − δ_ij,  i ≤ j                        quadratic
+//! surface f(x)          f((R_a e)ᵀ Δ)                                 twice the degree of f
+//! curve c(u)            u eliminated ([`crate::tracks`])
+//! coupling of lengths   Σ r (R_a u)·Δ − const                         quadratic
+//! coupling of angles    Im( e^{−ic} Π (cos φ + i sin φ)^n ), whole n   cos φ, sin φ quadratic
 //! ```
 //! \[Laufen\] chapter I.
 
 use gelenk_expr::{Expr, Node, Pool};
-use gelenk_model::joint::{Joint, JointFrame, JointKind};
+use gelenk_model::joint::{Joint, JointFrame, JointId, JointKind};
 use gelenk_model::math::Vec3;
-use gelenk_model::rows::{RowBlock, RowKind};
-use gelenk_model::signal::BodyVector;
+use gelenk_model::rows::{CoordinateTie, RowBlock, RowKind};
+use gelenk_model::signal::{BodyVector, TimeFunction};
 use gelenk_model::{BodyId, Model, Pose, State};
 
 use crate::layout::Layout;
 use crate::polynomial::Polynomial;
+use crate::tracks;
 
 /// A condition g(p) = 0, in words and as a polynomial.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +50,8 @@ pub struct Conditions {
 
 /// The conditions of `model` as polynomials in natural coordinates; fixed bodies are where `state` has them.
 ///
-/// Ropes count as taut. End stops, friction, couplings of angles, screws and curves are no polynomials and are named in
-/// [`Conditions::left_out`], and so are prescribed motions and equations that contain time.
+/// Ropes count as taut. End stops and friction are no equations; screws, couplings of lengths with angles or of angles by ratios that are no small fractions, curves and surfaces by
+/// other functions than polynomials are no polynomials: they are named in [`Conditions::left_out`], and so are prescribed motions and equations that contain time.
 pub fn conditions(model: &Model, state: &State) -> Conditions {
     let writer = Writer { model, layout: Layout::new(model), state };
     let mut found =
@@ -74,7 +79,11 @@ pub fn conditions(model: &Model, state: &State) -> Conditions {
                 block: Some(k),
                 g,
             })),
-            Err(reason) => found.left_out.push((k, reason)),
+            Err(reason) => {
+                let label = block.row_label(model, 0);
+                let element = label.split(',').next().unwrap_or(&label);
+                found.left_out.push((k, format!("{element}: {reason}")));
+            }
         }
     }
     found
@@ -153,10 +162,7 @@ impl Writer<'_> {
                     .collect();
                 Ok(vec![from_expression(&pool, g, &symbols)?])
             }
-            RowKind::Tie(_) => {
-                Err("a coupling of joint coordinates is no polynomial: angles count full turns"
-                    .to_owned())
-            }
+            RowKind::Tie(tie) => Ok(vec![self.coupling(tie)?]),
             RowKind::Stop(_) | RowKind::Friction(_) => Err("a bound is no equation".to_owned()),
         }
     }
@@ -203,13 +209,86 @@ impl Writer<'_> {
                             coordinates"
                     .to_owned());
             }
+            JointKind::PointOnCurve(joint) => {
+                let local = [&x_a, &y_a, &z_a].map(|axis| dot(axis, &gap));
+                return tracks::curve(joint.path(), &local);
+            }
+            JointKind::PointOnSurface(joint) => {
+                let local = [&x_a, &y_a, &z_a].map(|axis| dot(axis, &gap));
+                return Ok(vec![tracks::surface(joint.surface(), &local)?]);
+            }
             other => {
+                return Err(format!("a joint of type `{}` has no polynomials", other.type_name()));
+            }
+        })
+    }
+}
+
+/// What a joint coordinate is in natural coordinates.
+enum Measure {
+    /// A length.
+    Length(Polynomial),
+    /// Cosine and sine of an angle.
+    Angle(Polynomial, Polynomial),
+}
+
+impl Writer<'_> {
+    fn measure(&self, id: JointId, which: usize) -> Result<Measure, String> {
+        let joint = &self.model.joints[id.index()];
+        let [frame_a, frame_b] = joint.kind.frames();
+        let [a, b] = joint.bodies.map(BodyId::index);
+        let (p_a, p_b) = (self.point(a, &frame_a.origin), self.point(b, &frame_b.origin));
+        let gap = [0, 1, 2].map(|k| &p_b[k] - &p_a[k]);
+        let along = |u: Vec3| Measure::Length(dot(&self.direction(a, &u), &gap));
+        let on_a = |u: Vec3| self.direction(a, &u);
+        let on_b = |u: Vec3| self.direction(b, &u);
+        let turn_z = || {
+            let x_b = on_b(frame_b.x());
+            Measure::Angle(dot(&on_a(frame_a.x()), &x_b), dot(&on_a(frame_a.y()), &x_b))
+        };
+        let turn_x = || {
+            let z_a = on_a(frame_a.z());
+            Measure::Angle(dot(&z_a, &on_b(frame_b.z())), dot(&z_a, &on_b(frame_b.y())))
+        };
+        Ok(match (&joint.kind, which) {
+            (JointKind::Hinge(_) | JointKind::Screw(_) | JointKind::Universal(_), 0)
+            | (JointKind::Cylindrical(_), 1)
+            | (JointKind::Planar(_), 2) => turn_z(),
+            (JointKind::Universal(_), 1) => turn_x(),
+            (JointKind::Slider(_) | JointKind::Rail(_) | JointKind::Cylindrical(_), 0)
+            | (JointKind::Screw(_), 1)
+            | (JointKind::Translation(_), 2) => along(frame_a.z()),
+            (JointKind::Planar(_) | JointKind::Translation(_), 0) => along(frame_a.x()),
+            (JointKind::Planar(_) | JointKind::Translation(_), 1) => along(frame_a.y()),
+            _ => {
                 return Err(format!(
-                    "a {} joint is no polynomial: its foot is searched for; an algebraic one can be written as an equation",
-                    other.type_name()
+                    "the coordinate of joint `{}` is no polynomial of natural coordinates",
+                    joint.name
                 ));
             }
         })
+    }
+
+    /// Σ ratio q = const.
+    fn coupling(&self, tie: &CoordinateTie) -> Result<Polynomial, String> {
+        let TimeFunction::Constant(target) = tie.target else {
+            return Err("a prescribed motion depends on time".to_owned());
+        };
+        let (mut lengths, mut angles) = (Vec::new(), Vec::new());
+        for &(joint, which, ratio) in &tie.terms {
+            match self.measure(joint, which)? {
+                Measure::Length(length) => lengths.push((length, ratio)),
+                Measure::Angle(cosine, sine) => angles.push(((cosine, sine), ratio)),
+            }
+        }
+        if angles.is_empty() {
+            let sum = Polynomial::constant(-target);
+            return Ok(lengths.iter().fold(sum, |sum, (q, ratio)| &sum + &q.scaled(*ratio)));
+        }
+        if !lengths.is_empty() {
+            return Err("a coupling of an angle with a length is no polynomial: of an angle only cosine and sine are coordinates".to_owned());
+        }
+        tracks::coupled_angles(&angles, target)
     }
 }
 

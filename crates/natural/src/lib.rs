@@ -13,6 +13,7 @@ pub mod constraints;
 pub mod layout;
 pub mod near;
 pub mod polynomial;
+mod tracks;
 
 pub use beside::Beside;
 pub use branch::{Branch, Lookout, NoMotion, Outlook, Slide};

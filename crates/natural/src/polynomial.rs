@@ -63,6 +63,19 @@ impl Polynomial {
         (0..n).fold(Polynomial::constant(1.0), |product, _| &product * self)
     }
 
+    /// The polynomial with `parts` in place of its variables. (variables)
+    #[must_use]
+    pub fn compose(&self, parts: &[Polynomial]) -> Self {
+        let mut sum = Polynomial::default();
+        for (monomial, c) in self.terms() {
+            let product = monomial
+                .iter()
+                .fold(Polynomial::constant(c), |product, &(i, k)| &product * &parts[i].power(k));
+            sum = &sum + &product;
+        }
+        sum
+    }
+
     /// Its value at x.
     pub fn value(&self, x: &[f64]) -> f64 {
         self.terms.iter().map(|(m, c)| c * monomial_value(m, x)).sum()

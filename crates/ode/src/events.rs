@@ -143,7 +143,7 @@ pub(crate) fn counts(direction: Direction, side: f64) -> bool {
     match direction {
         Direction::Both => true,
         Direction::Rising => side < 0.0,
-        Direction::Falling => side > 0.0,
+        Direction::Falling | Direction::Leaving => side > 0.0,
     }
 }
 
@@ -167,8 +167,13 @@ impl Seen<'_> {
         g: &mut impl FnMut(f64) -> Result<f64, Error>,
     ) -> Result<Option<Zero>, Error> {
         let last = self.thetas.len() - 1;
+        let mut rounded = direction == Direction::Leaving && self.value(0) <= 0.0;
         for k in 1..=last {
             let value = self.value(k);
+            if rounded && value <= 0.0 && value > -self.rest {
+                continue;
+            }
+            rounded &= value <= 0.0;
             if *side == 0.0 {
                 *side = if value == 0.0 { 0.0 } else { value.signum() };
                 continue;

@@ -10,6 +10,9 @@ pub enum Direction {
     Rising,
     /// From positive to negative.
     Falling,
+    /// From positive to negative, of a function that is on the positive side whenever a step begins, though rounding may put it a
+    /// little below zero: a body that leaves what it touched. It cannot come back unseen, however short it was away.
+    Leaving,
 }
 
 /// Why a system could not be evaluated.

@@ -144,11 +144,11 @@ async fn obey(
         Err(reason) => return Ok(Err(reason)),
     };
     match wish {
-        Wish::Frames { run, from, count } => {
+        Wish::Frames { run, from, count, every } => {
             // An empty answer says that there are no more.
             let chunk = shared
                 .hub
-                .frames(run, from, count)
+                .frames(run, from, count, every)
                 .unwrap_or_else(|| crate::frame::chunk(run, u32::MAX, from, &[]));
             socket.send(Message::Binary(chunk.into())).await?;
             Ok(Ok(()))

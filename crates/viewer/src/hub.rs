@@ -3,7 +3,6 @@
 //! The simulation never waits for a client. It replaces the latest frame and adds to the runs; each client looks when it
 //! has time. A client that is slow skips to the latest frame and may ask for those between.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gelenk::model::Event;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::frame::{Frame, chunk};
+use crate::store::Frames;
 
 /// Bytes of frames that a live run keeps.
 const LIVE_BYTES: usize = 48 << 20;
@@ -35,10 +35,7 @@ pub(crate) struct Run {
     generation: u32,
     /// Whether frames of before still fit the scene.
     keeps: bool,
-    frames: VecDeque<Frame>,
-    bytes: usize,
-    /// Number of the first frame that is kept.
-    first: u32,
+    frames: Frames,
     /// Frames go on to come.
     pub(crate) growing: bool,
     events: Vec<Value>,
@@ -116,9 +113,7 @@ impl Hub {
             scene: scene.to_string().into(),
             generation: 0,
             keeps: false,
-            frames: VecDeque::new(),
-            bytes: 0,
-            first: 0,
+            frames: Frames::default(),
             growing: true,
             events: Vec::new(),
             event_epoch: 0,
@@ -146,26 +141,19 @@ impl Hub {
         Some(result)
     }
 
-    /// Adds a frame made with its number; false if the run is gone.
+    /// Adds a frame made with its number; false if the run is gone, or there is no room on the disk.
     pub(crate) fn push(&self, id: u32, make: impl FnOnce(u32) -> Frame, live: bool) -> bool {
         let mut inner = self.lock();
         let Some(run) = inner.runs.iter_mut().find(|run| run.id == id) else { return false };
-        let count = u32::try_from(run.frames.len()).unwrap_or(u32::MAX);
-        let index = run.first.wrapping_add(count);
+        let index = run.frames.next();
         let frame = make(index);
-        run.bytes += frame.len();
-        run.frames.push_back(Arc::clone(&frame));
-        if live {
-            while run.bytes > LIVE_BYTES
-                && let Some(old) = run.frames.pop_front()
-            {
-                run.bytes -= old.len();
-                run.first = run.first.wrapping_add(1);
-            }
-            let chunk = chunk(id, run.generation, index, &[frame]);
-            drop(inner);
-            self.latest.send_replace(chunk.into());
+        if !live {
+            return run.frames.push(frame).is_ok();
         }
+        let chunk = chunk(id, run.generation, index, std::slice::from_ref(&frame));
+        run.frames.push_live(frame, LIVE_BYTES);
+        drop(inner);
+        self.latest.send_replace(chunk.into());
         true
     }
 
@@ -174,26 +162,12 @@ impl Hub {
         self.touch();
     }
 
-    /// Some frames of a run from a number on, as one message; `None` if there are none.
-    pub(crate) fn frames(&self, id: u32, from: u32, count: u32) -> Option<Vec<u8>> {
-        let inner = self.lock();
-        let run = inner.runs.iter().find(|run| run.id == id)?;
-        // Those no longer there are passed over.
-        let start = from.max(run.first);
-        let skip = (start - run.first) as usize;
-        let mut bytes = 0;
-        let some: Vec<Frame> = run
-            .frames
-            .iter()
-            .skip(skip)
-            .take(count.min(REPLY_FRAMES) as usize)
-            .take_while(|frame| {
-                let fits = bytes < REPLY_BYTES;
-                bytes += frame.len();
-                fits
-            })
-            .cloned()
-            .collect();
+    /// Some frames of a run from a number on, one in `every`, as one message; `None` if there are none.
+    pub(crate) fn frames(&self, id: u32, from: u32, count: u32, every: u32) -> Option<Vec<u8>> {
+        let mut inner = self.lock();
+        let run = inner.runs.iter_mut().find(|run| run.id == id)?;
+        let count = count.min(REPLY_FRAMES) as usize;
+        let (start, some) = run.frames.some(from, count, every, REPLY_BYTES);
         let generation = run.generation;
         drop(inner);
         (!some.is_empty()).then(|| chunk(id, generation, start, &some))
@@ -239,9 +213,7 @@ impl Run {
 
     /// No frames and no events.
     pub(crate) fn clear(&mut self) {
-        self.first = self.first.wrapping_add(u32::try_from(self.frames.len()).unwrap_or(0));
         self.frames.clear();
-        self.bytes = 0;
         self.generation += 1;
         self.keeps = false;
         self.events.clear();
@@ -273,7 +245,7 @@ impl Run {
                 "run": self.id,
                 "label": self.label,
                 "generation": self.generation,
-                "first": self.first,
+                "first": self.frames.first,
                 "frames": self.frames.len(),
                 "growing": self.growing,
                 "facts": self.facts,
@@ -328,11 +300,11 @@ mod tests {
             assert!(hub.push(id, |index| frame(index, size), true));
         }
         // 48 of 1 MiB are kept; asking from the start gives the first of those.
-        let reply = hub.frames(id, 0, 10).expect("frames");
+        let reply = hub.frames(id, 0, 10, 1).expect("frames");
         assert_eq!(u32::from_le_bytes(reply[8..12].try_into().expect("4 bytes")), 52);
         assert_eq!(u32::from_le_bytes(reply[12..16].try_into().expect("4 bytes")), 2, "2 MiB");
-        assert!(hub.frames(id, 100, 10).is_none(), "none of these yet");
-        assert!(hub.frames(7, 0, 10).is_none(), "no such run");
+        assert!(hub.frames(id, 100, 10, 1).is_none(), "none of these yet");
+        assert!(hub.frames(7, 0, 10, 1).is_none(), "no such run");
         let latest = hub.watch_latest();
         assert_eq!(u32::from_le_bytes(latest.borrow()[8..12].try_into().expect("4 bytes")), 99);
     }

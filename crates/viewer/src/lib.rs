@@ -17,6 +17,7 @@ mod replay;
 pub mod report;
 pub mod scene;
 mod server;
+mod store;
 
 pub use live::Loader;
 pub use server::{Running, ServeOptions, Subject, ViewError, serve, spawn};

@@ -2,6 +2,10 @@
 
 use serde::Deserialize;
 
+fn one() -> u32 {
+    1
+}
+
 /// A wish of a page.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
@@ -14,6 +18,9 @@ pub enum Wish {
         from: u32,
         /// How many at most.
         count: u32,
+        /// One in so many of them.
+        #[serde(default = "one")]
+        every: u32,
     },
     /// Live: run, or stand still.
     Play {

@@ -8,14 +8,11 @@ use gelenk::model::{Limits, Loaded};
 use gelenk::recording::Header;
 use serde_json::json;
 
-use crate::frame::{Thinned, encode};
+use crate::frame::encode;
 use crate::ghost::Making;
 use crate::hub::Hub;
 use crate::live::Loader;
 use crate::server::ViewError;
-
-/// Most bytes of frames of a recording; larger ones are thinned, and the page says so.
-const MOST_BYTES: usize = 256 << 20;
 
 /// Opens a recording as a run; gives what it takes to run its model with other engines.
 pub(crate) fn open(hub: &Hub, path: &Path, limits: Limits) -> Result<Option<Making>, ViewError> {
@@ -24,10 +21,6 @@ pub(crate) fn open(hub: &Hub, path: &Path, limits: Limits) -> Result<Option<Maki
     let loaded = header
         .load(limits)
         .map_err(|why| ViewError::Model(format!("`{}`: {why}", path.display())))?;
-    let mut frames = Thinned::new(MOST_BYTES);
-    for sample in recording.samples() {
-        frames.push(encode(&loaded.model, &sample?.as_sample(), 0));
-    }
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let label = format!("{name} ({})", header.settings.engine);
@@ -35,14 +28,17 @@ pub(crate) fn open(hub: &Hub, path: &Path, limits: Limits) -> Result<Option<Maki
         "settings": gelenk::report::settings_json(&header.settings),
         "certificate": recording.certificate(),
         "integrity": recording.integrity().to_string(),
-        "every": frames.every(),
     });
     let scene = crate::scene::scene(&loaded.model);
     let Some(id) = hub.add_run(&label, &scene, facts) else {
         return Err(ViewError::Model("too many recordings at once".to_owned()));
     };
-    for frame in frames.into_frames() {
-        hub.push(id, |_| frame, false);
+    for sample in recording.samples() {
+        let sample = sample?;
+        if !hub.push(id, |index| encode(&loaded.model, &sample.as_sample(), index), false) {
+            let why = "no room for its frames in the folder for temporary files";
+            return Err(ViewError::Model(format!("`{}`: {why}", path.display())));
+        }
     }
     let events = recording.events().to_vec();
     hub.change(id, |run| {

@@ -75,6 +75,7 @@ fn to_json(model: &Model, report: &CheckReport, errors: &[String], warnings: &[S
                 "constraints": part.constraints,
                 "rank": part.rank,
                 "singular": part.singular,
+                "rank_lost": part.rank_lost,
             })
         })
         .collect();
@@ -102,6 +103,7 @@ fn to_json(model: &Model, report: &CheckReport, errors: &[String], warnings: &[S
         "loops": report.loops,
         "components": components,
         "singular": report.singular,
+        "rank_lost": report.rank_lost,
         "immovable": report.immovable,
         "inconsistencies": inconsistencies,
         "errors": errors,

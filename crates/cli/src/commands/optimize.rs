@@ -10,19 +10,24 @@ use gelenk::optimize::interior::Status;
 use gelenk::optimize::problem::{
     Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize,
 };
-use gelenk::optimize::{CheckpointError, answer_json, gallery, status_word};
+use gelenk::optimize::{
+    CheckpointError, DaeCertificate, answer_json, certify_by_dae, gallery, status_word,
+};
 use serde_json::{Value, json};
 
 use crate::Manner;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::OptimizeArgs;
+use crate::reports::{History, of_optimum};
 use crate::show::{BOLD, DIM, GOOD, HINT, WARN, styled, width};
 use crate::source::{bad_model, read_standard_input};
 use crate::text::{Align, Table, sig};
-use crate::{files, interrupt, show};
+use crate::{files, interrupt, reports, show};
 
 /// Seconds between samples of a recording.
 const SAMPLE: f64 = 0.005;
+/// Tolerance of the DAE engine when it runs a motion again.
+const AGAIN: f64 = 1e-11;
 /// How often a checkpoint is forced to disk; in between the system writes it when it likes, which a killed process survives.
 const SYNC: Duration = Duration::from_secs(1);
 
@@ -46,18 +51,20 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         (None, _) if manner.json => None,
         (None, _) => Some(PathBuf::from(format!("{stem}.mcap"))),
     };
-    files::check_places(checkpoint.iter().chain(&args.output).chain(&recording), name)?;
+    let places = checkpoint.iter().chain(&args.output).chain(&recording).chain(&args.report);
+    files::check_places(places, name)?;
     let warm = args.from.as_deref().map(read_motion).transpose()?;
     let options = RunOptions {
-        starts: args.starts as usize,
+        starts: args.starts.map(|n| n as usize),
         seed: args.seed,
         intervals: args.intervals.map(|n| n as usize),
         tolerance: args.tolerance,
         max_iterations: args.max_iterations.map(|n| n as usize),
         warm,
+        barrier: None,
     };
     let settings = format!(
-        "{:?} {} {:?} {:?} {:?}",
+        "{:?} {:?} {:?} {:?} {:?}",
         args.set, args.seed, args.intervals, args.tolerance, args.from
     );
     let key = gelenk::optimize::key(&text, &settings);
@@ -76,10 +83,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         key: &key,
         synced: None,
         trouble: None,
+        history: args.report.as_ref().map(|_| History::default()),
     };
     let result = optimize(&problem, &options, resume, &mut |live| watch.iteration(live));
     let wall_seconds = begin.elapsed().as_secs_f64();
-    let trouble = watch.trouble.take();
+    let (trouble, history) = (watch.trouble.take(), watch.history.take());
     let finished = match result {
         Ok(finished) => finished,
         Err(Failed::File(faults)) => return Err(bad_model(&faults)),
@@ -92,8 +100,19 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let best = &finished.found[finished.best];
     let mut json = answer_json(&problem, &finished);
     json.insert("wall_seconds".to_owned(), wall_seconds.into());
-    let mut text = summary(&problem, &finished, wall_seconds);
+    let file = text;
     let mut failure = trouble;
+    let again = if best.status == Status::Optimal {
+        certify_by_dae(&problem, &best.solution, &finished.free, AGAIN).unwrap_or_else(|error| {
+            let message = format!("the dae engine does not run the motion again: {error}");
+            failure.get_or_insert(Failure::new(Exit::Failed, message));
+            None
+        })
+    } else {
+        None
+    };
+    json.insert("dae_certificate".to_owned(), serde_json::to_value(&again).unwrap_or(Value::Null));
+    let mut text = summary(&problem, &finished, again.as_ref(), wall_seconds);
     if let Some(path) = &args.output {
         match files::write(
             path,
@@ -121,6 +140,12 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         }
     }
     let mut answer = Answer::done(Value::Object(json), text);
+    if let (Some(path), Some(history)) = (&args.report, &history) {
+        let page = of_optimum(&problem, &file, &options, &finished, history, wall_seconds);
+        if let Err(error) = reports::write(&mut answer, path, &page) {
+            failure = failure.or(Some(error));
+        }
+    }
     if best.status == Status::Optimal
         && failure.is_none()
         && let Some(path) = &checkpoint
@@ -237,12 +262,17 @@ struct Watch<'a> {
     key: &'a str,
     synced: Option<Instant>,
     trouble: Option<Failure>,
+    /// What a report tells of the iterations, if one is wanted.
+    history: Option<History>,
 }
 
 impl Watch<'_> {
     fn iteration(&mut self, live: &Live<'_>) -> ControlFlow<()> {
         if self.lines {
             self.line(live);
+        }
+        if let Some(history) = &mut self.history {
+            history.see(live);
         }
         if let Some(path) = self.checkpoint
             && let Some(checkpoint) = (live.checkpoint)()
@@ -292,7 +322,12 @@ impl Watch<'_> {
     }
 }
 
-fn summary(problem: &Problem, finished: &Finished, wall_seconds: f64) -> String {
+fn summary(
+    problem: &Problem,
+    finished: &Finished,
+    again: Option<&DaeCertificate>,
+    wall_seconds: f64,
+) -> String {
     let best = &finished.found[finished.best];
     let mut out = format!("{}\n", styled(BOLD, &problem.name));
     if !problem.description().is_empty() {
@@ -307,6 +342,10 @@ fn summary(problem: &Problem, finished: &Finished, wall_seconds: f64) -> String 
             "run again".to_owned(),
             format!("{}, states differ by {} at most", sig(c.objective, 10), sig(c.state_error, 2)),
         ]);
+    }
+    if let Some(c) = again {
+        let says = format!("states differ by {} at most", sig(c.state_error, 2));
+        table.row(["by dae engine".to_owned(), says]);
     }
     if let Some(known) = problem.known() {
         table.row(["known".to_owned(), known.to_owned()]);

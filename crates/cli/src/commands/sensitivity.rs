@@ -5,7 +5,7 @@ use std::fmt::Write;
 use gelenk::model::{Loaded, Model};
 use gelenk::sensitivity::{
     DMatrix, DaeError, Derivatives, Named, Options, ParameterPair, Periodic, Sensitivity,
-    SensitivityError, Stability, find_period, periodic, sensitivity,
+    SensitivityError, Stability, exact_numbers, find_period, periodic, sensitivity,
 };
 use serde_json::{Value, json};
 
@@ -62,8 +62,21 @@ pub(crate) fn run(args: &SensitivityArgs, manner: Manner) -> Result<Answer, Fail
     };
     let blocks = wanted.blocks(model, &found, &pairs);
     let circle = args.periodic.then(|| periodic(&found));
-    let json = to_json(model, &found, &blocks, checked.as_deref(), circle.as_ref());
-    let text = to_text(model, &found, &blocks, checked.as_deref(), circle.as_ref());
+    let mut json = to_json(model, &found, &blocks, checked.as_deref(), circle.as_ref());
+    let mut text = to_text(model, &found, &blocks, checked.as_deref(), circle.as_ref());
+    let differences: Vec<(&str, &str)> = pairs
+        .iter()
+        .filter_map(|pair| Some((pair.name.name.as_str(), pair.exact.as_ref().err()?.as_str())))
+        .collect();
+    for (name, reason) in &differences {
+        let note = format!("by {name}: differences of two models, since {reason}");
+        let _ = write!(text, "{DIM}{}{DIM:#}", wrap(&note, 0, width()));
+    }
+    if !differences.is_empty() {
+        let list =
+            differences.iter().map(|(name, reason)| json!({ "name": name, "reason": reason }));
+        json["by_differences"] = Value::Array(list.collect());
+    }
     let disagree = checked.iter().flatten().any(|(_, relative)| *relative > AGREE);
     let exit = if disagree { Exit::Negative } else { Exit::Done };
     Ok(Answer::done(json, text).exit(exit))
@@ -162,8 +175,10 @@ fn pairs(
         }
         let models = [with(parameter.value + step)?, with(parameter.value - step)?];
         let unit = parameter.unit.clone().unwrap_or_else(|| "1".to_owned());
-        pairs.push(ParameterPair { name: Named { name: name.clone(), unit }, models, step });
+        let exact = Err(String::new());
+        pairs.push(ParameterPair { name: Named { name: name.clone(), unit }, models, step, exact });
     }
+    exact_numbers(loaded, &mut pairs);
     Ok(pairs)
 }
 

@@ -3,12 +3,13 @@
 use gelenk_expr::LANES;
 use gelenk_model::joint::JointId;
 use gelenk_model::rows::RowKind;
+use gelenk_model::variation::Variation;
 use gelenk_ode::{Direction as Crossing, Failure, System};
 use nalgebra::DMatrix;
 
 use super::{Derivatives, EPSILON};
 use crate::equations::{Equations, Mode, instant};
-use crate::switch::{Switches, Watched};
+use crate::switch::Switches;
 use crate::tangent::{Direction, Tangents};
 
 /// A moment, s: long beside rounding, short beside any motion.
@@ -20,8 +21,46 @@ pub(super) enum Column<'m> {
     Start,
     /// An input.
     Input(usize),
-    /// A parameter: the equations with a larger and a smaller value, and by how much.
-    Parameter(Box<[Equations<'m>; 2]>, f64),
+    /// A parameter.
+    Parameter(Box<Parameter<'m>>),
+}
+
+/// A parameter by which is differentiated.
+pub(super) struct Parameter<'m> {
+    /// The equations with a larger and a smaller value.
+    pub(super) pair: [Equations<'m>; 2],
+    /// By how much larger and smaller.
+    pub(super) step: f64,
+    /// The model's numbers with their derivatives, and the lane of this parameter.
+    pub(super) exact: Option<(&'m Variation, usize)>,
+}
+
+impl<'m> Column<'m> {
+    /// The model's numbers with their derivatives, where they are exact.
+    fn variation(&self) -> Option<&'m Variation> {
+        match self {
+            Column::Parameter(parameter) => parameter.exact.map(|(variation, _)| variation),
+            _ => None,
+        }
+    }
+}
+
+/// Columns that are differentiated at once: those of a variation, or up to [`LANES`] others.
+fn groups<'m>(columns: &[Column<'m>]) -> Vec<(Option<&'m Variation>, std::ops::Range<usize>)> {
+    let mut list: Vec<(Option<&'m Variation>, std::ops::Range<usize>)> = Vec::new();
+    for (k, column) in columns.iter().enumerate() {
+        let variation = column.variation();
+        let same = |other: Option<&'m Variation>| match (other, variation) {
+            (Some(a), Some(b)) => std::ptr::eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        match list.last_mut() {
+            Some((other, range)) if same(*other) && range.len() < LANES => range.end = k + 1,
+            _ => list.push((variation, k..k + 1)),
+        }
+    }
+    list
 }
 
 /// The main trajectory; beside it the columns themselves (exact), or a neighbour on each side for each (internal differences).
@@ -57,15 +96,15 @@ impl<'m> Bundle<'m> {
                 self.equations.work.held[*i] = held;
                 result
             }
-            Column::Parameter(pair, _) => f(&mut pair[side], &mut self.switches),
+            Column::Parameter(parameter) => f(&mut parameter.pair[side], &mut self.switches),
         }
     }
 
     /// Equations with other parameters do what those of the main trajectory do, and count joint coordinates on from the same place.
     pub(super) fn follow(&mut self) {
         for column in &mut self.columns {
-            if let Column::Parameter(pair, _) = column {
-                for other in pair.iter_mut() {
+            if let Column::Parameter(parameter) = column {
+                for other in &mut parameter.pair {
                     other.follow(&self.equations);
                 }
             }
@@ -85,8 +124,8 @@ impl<'m> Bundle<'m> {
         self.equations.guide = Some(self.equations.signal_inputs(t + MOMENT));
         self.equations.read(t, y);
         for column in &mut self.columns {
-            if let Column::Parameter(pair, _) = column {
-                for other in pair.iter_mut() {
+            if let Column::Parameter(parameter) = column {
+                for other in &mut parameter.pair {
                     other.guide.clone_from(&self.equations.guide);
                 }
             }
@@ -137,8 +176,8 @@ impl<'m> Bundle<'m> {
         let n = self.n;
         let inputs = self.equations.work.held.len();
         let (main, columns) = y.split_at(n);
-        for first in (0..self.columns.len()).step_by(LANES) {
-            let lanes = LANES.min(self.columns.len() - first);
+        for (variation, range) in groups(&self.columns) {
+            let (first, lanes) = (range.start, range.len());
             let mut units = vec![0.0; LANES * inputs];
             for k in 0..lanes {
                 if let Column::Input(i) = self.columns[first + k] {
@@ -154,18 +193,23 @@ impl<'m> Bundle<'m> {
                 .collect();
             let mut out: Vec<&mut [f64]> =
                 dy[(1 + first) * n..].chunks_mut(n).take(lanes).collect();
-            self.equations.rates_along(&mut self.tangents, t, main, &directions, &mut out);
+            let tangents = &mut self.tangents;
+            self.equations.rates_along_varied(tangents, t, main, &directions, &mut out, variation);
         }
         let mut ends = [vec![0.0; n], vec![0.0; n]];
         for (k, column) in self.columns.iter_mut().enumerate() {
-            let Column::Parameter(pair, step) = column else { continue };
-            for (equations, end) in pair.iter_mut().zip(&mut ends) {
+            let Column::Parameter(parameter) = column else { continue };
+            if parameter.exact.is_some() {
+                continue;
+            }
+            let step = parameter.step;
+            for (equations, end) in parameter.pair.iter_mut().zip(&mut ends) {
                 if !equations.rates(t, main, end) {
                     return false;
                 }
             }
             for i in 0..n {
-                dy[(1 + k) * n + i] += (ends[0][i] - ends[1][i]) / (2.0 * *step);
+                dy[(1 + k) * n + i] += (ends[0][i] - ends[1][i]) / (2.0 * step);
             }
         }
         dy.iter().all(|x| x.is_finite())
@@ -176,14 +220,18 @@ impl<'m> Bundle<'m> {
         if self.kind == Derivatives::Exact {
             self.equations.project(t, &mut y[..n])?;
             let (main, columns) = y.split_at_mut(n);
-            // Conditions move with a parameter: its columns stay as they are.
-            let mut tangent: Vec<&mut [f64]> = Vec::new();
-            for (column, y) in self.columns.iter().zip(columns.chunks_mut(n)) {
-                if !matches!(column, Column::Parameter(..)) {
-                    tangent.push(y);
-                }
+            for (variation, range) in groups(&self.columns) {
+                // Conditions move with a parameter in a way that differences do not tell: such columns stay as they are.
+                let still = variation.is_none();
+                let mut tangent: Vec<&mut [f64]> = columns[range.start * n..range.end * n]
+                    .chunks_mut(n)
+                    .zip(&self.columns[range])
+                    .filter(|(_, column)| !(still && matches!(column, Column::Parameter(_))))
+                    .map(|(y, _)| y)
+                    .collect();
+                let tangents = &mut self.tangents;
+                self.equations.project_varied(tangents, t, main, &mut tangent, variation);
             }
-            self.equations.project_columns(&mut self.tangents, t, main, &mut tangent);
             return Ok(());
         }
         let held = self.equations.held.clone();
@@ -237,10 +285,7 @@ impl System for Bundle<'_> {
     }
 
     fn direction(&self, switch: usize) -> Crossing {
-        match self.switches.watched[switch] {
-            Watched::Kink(_) | Watched::Clamp(_) => Crossing::Both,
-            Watched::Bound(_) | Watched::Break(..) => Crossing::Falling,
-        }
+        self.equations.direction(self.switches.watched[switch])
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Failure> {

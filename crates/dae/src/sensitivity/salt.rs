@@ -2,10 +2,11 @@
 
 use gelenk_model::Model;
 use gelenk_model::rows::RowKind;
+use gelenk_model::variation::{Variation, VariedRow};
 use nalgebra::{DMatrix, DVector};
 
 use super::bundle::{Bundle, Column};
-use super::{Derivatives, EPSILON, SensitivityError};
+use super::{Derivatives, EPSILON, IMPACT, SensitivityError};
 use crate::equations::{Equations, Mode};
 use crate::simulation::explain;
 use crate::switch::Watched;
@@ -69,8 +70,8 @@ pub(super) fn salt(
             continue;
         }
         let step = match &system.columns[k] {
-            Column::Parameter(_, step) => *step,
-            _ => 0.1 * EPSILON / shifted.amax().max(1e-3),
+            Column::Parameter(parameter) => parameter.step,
+            _ => IMPACT / shifted.amax().max(1e-3),
         };
         let mut ends = [Vec::new(), Vec::new()];
         for (side, end) in ends.iter_mut().enumerate() {
@@ -78,14 +79,16 @@ pub(super) fn salt(
             let mut y: Vec<f64> = (0..n).map(|i| before[i] + sign * shifted[i]).collect();
             let mut switches = old_switches.clone();
             let mut equations = match &system.columns[k] {
-                Column::Parameter(pair, _) => pair[side].clone(),
+                Column::Parameter(parameter) => parameter.pair[side].clone(),
                 _ => old_equations.clone(),
             };
             if let Column::Input(i) = system.columns[k] {
                 equations.work.held[i] += sign;
             }
-            equations.read(t, &y);
-            equations.switch(&mut switches, t, &mut y, fired).map_err(told)?;
+            // Conditions may depend on time: each neighbour meets them when its own event comes.
+            let own = t + sign * shifts[k];
+            equations.read(own, &y);
+            equations.switch(&mut switches, own, &mut y, fired).map_err(told)?;
             if equations.mode != new_mode {
                 return Err(not_smooth("neighbours hold and let go elsewhere"));
             }
@@ -107,11 +110,25 @@ enum Along<'a> {
     Column(usize, &'a [f64]),
 }
 
+/// The numbers of the model that change, and the lane of the direction.
+#[derive(Clone, Copy)]
+struct Varied<'a> {
+    variation: Option<&'a Variation>,
+    lane: usize,
+}
+
 /// The derivative of a switching function.
 fn slope(system: &mut Bundle<'_>, t: f64, y: &[f64], switch: usize, along: &Along<'_>) -> f64 {
-    let parameter =
-        matches!(along, Along::Column(k, _) if matches!(system.columns[*k], Column::Parameter(..)));
-    if system.kind == Derivatives::Exact && !parameter {
+    let exact = match along {
+        Along::Time(_) => Some((None, 0)),
+        Along::Column(k, _) => match &system.columns[*k] {
+            Column::Parameter(parameter) => parameter.exact.map(|(v, lane)| (Some(v), lane)),
+            _ => Some((None, 0)),
+        },
+    };
+    if system.kind == Derivatives::Exact
+        && let Some((variation, lane)) = exact
+    {
         let mut inputs = vec![0.0; system.equations.work.held.len()];
         let direction = match along {
             Along::Time(f) => Direction { y: f, inputs: &inputs, t: 1.0 },
@@ -123,7 +140,9 @@ fn slope(system: &mut Bundle<'_>, t: f64, y: &[f64], switch: usize, along: &Alon
             }
         };
         let watched = system.switches.watched[switch];
-        let found = system.equations.switch_along(&mut system.tangents, t, y, watched, direction);
+        let varied = Varied { variation, lane };
+        let found =
+            system.equations.switch_along(&mut system.tangents, t, y, watched, direction, varied);
         if let Some(slope) = found {
             return slope;
         }
@@ -145,7 +164,7 @@ fn slope(system: &mut Bundle<'_>, t: f64, y: &[f64], switch: usize, along: &Alon
         Along::Column(k, w) => {
             let size = w.iter().fold(1e-3, |a: f64, b| a.max(b.abs()));
             let step = match &system.columns[*k] {
-                Column::Parameter(_, step) => *step,
+                Column::Parameter(parameter) => parameter.step,
                 _ => EPSILON / size,
             };
             let ends = [0, 1].map(|side| {
@@ -169,13 +188,29 @@ impl Equations<'_> {
         y: &[f64],
         watched: Watched,
         direction: Direction<'_>,
+        varied: Varied<'_>,
     ) -> Option<f64> {
-        let mut dy = vec![0.0; self.dim()];
-        self.rates(t, y, &mut dy);
-        self.rates_along(tangents, t, y, &[direction], &mut [&mut dy]);
+        let Varied { variation, lane } = varied;
+        let mut dy = vec![vec![0.0; self.dim()]; lane + 1];
+        self.rates(t, y, &mut dy[0]);
+        // Lanes before are of no interest.
+        let mut directions = vec![Direction::of_state(&[]); lane];
+        directions.push(direction);
+        let mut out: Vec<&mut [f64]> = dy.iter_mut().map(Vec::as_mut_slice).collect();
+        self.rates_along_varied(tangents, t, y, &directions, &mut out, variation);
         let i = match watched {
-            Watched::Kink(k) => return Some(tangents.kink_slope(self, k)),
-            Watched::Clamp(i) => return Some(tangents.clamp_slope(self, i)),
+            Watched::Kink(k) => {
+                return Some(match variation {
+                    Some(variation) => tangents.varied_kink(self, variation, k).d[lane],
+                    None => tangents.kink_slope(self, k),
+                });
+            }
+            Watched::Clamp(i) => {
+                return Some(match variation {
+                    Some(variation) => tangents.varied_clamp(self, variation, i).d[lane],
+                    None => tangents.clamp_slope(self, i),
+                });
+            }
             Watched::Break(..) => return None,
             Watched::Bound(i) => i,
         };
@@ -183,14 +218,30 @@ impl Equations<'_> {
         let row = block.first_row;
         Some(match (&block.kind, self.mode[i]) {
             (RowKind::Friction(friction), Mode::Slips(sign)) => {
-                sign * tangents.joint_velocity_slope(self, friction.joint, friction.which)
+                let (joint, which) = (friction.joint, friction.which);
+                sign * match variation {
+                    Some(variation) => tangents.varied_rate(self, variation, joint, which).d[lane],
+                    None => tangents.joint_velocity_slope(self, joint, which),
+                }
             }
             (RowKind::Friction(_), Mode::Free) => 0.0,
             (RowKind::Friction(_), Mode::Holds) => {
-                -self.lambda[row].signum() * tangents.multiplier_slope(row)
+                let change = -self.lambda[row].signum() * tangents.multiplier_slope(lane, row);
+                // The bound itself may change.
+                match variation.map(|v| &v.rows[i]) {
+                    Some(VariedRow::Friction(force)) => force.d[lane] + change,
+                    _ => change,
+                }
             }
-            (_, Mode::Holds) => -tangents.multiplier_slope(row),
-            _ => -tangents.error_slope(self, i),
+            (_, Mode::Holds) => -tangents.multiplier_slope(lane, row),
+            _ => {
+                let mut slope = tangents.error_slope(self, lane, i);
+                if let Some(variation) = variation {
+                    self.lift(tangents, t, y, &[], Some(variation));
+                    slope += self.varied_error(tangents, variation, i)[0][lane];
+                }
+                -slope
+            }
         })
     }
 }

@@ -205,6 +205,8 @@ fn eight_loops(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
     group.reference = state.s[1..].iter().map(|s| [s.x, s.y, s.z]).collect();
     group.reference_error = Some(distance(&state, &second));
     let mut wanted = vec![settings("direct", 2, 0.01, 1e-5), settings("iterative", 2, 0.01, 1e-5)];
+    // Gaps that leave the error of the motion as it is, and those that nobody sees.
+    wanted.extend([150.0, 200.0].map(|n| settings("direct", 2, 1.0 / n, 1e-4)));
     for (order, steps) in [
         (2, &[1.0 / 150.0, 1.0 / 200.0, 1.0 / 300.0, 1.0 / 400.0][..]),
         (4, &[1.0 / 30.0, 1.0 / 40.0, 1.0 / 60.0, 1.0 / 80.0, 1.0 / 100.0]),
@@ -212,7 +214,7 @@ fn eight_loops(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
     ] {
         wanted.extend(steps.iter().map(|&h| settings("direct", order, h, 1e-9)));
     }
-    for settings in wanted {
+    for (k, settings) in wanted.into_iter().enumerate() {
         let error = match after(&model, &settings, 1.0) {
             Ok(at_one) => distance(&at_one, &state),
             Err(_) => f64::NAN,
@@ -223,7 +225,7 @@ fn eight_loops(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
                 group.lines.push(line);
             }
             // A step too long for this motion is no line of the table.
-            Err(_) if settings.tolerance < 1e-8 => {}
+            Err(_) if k >= 2 => {}
             Err(error) => return Err(error),
         }
     }

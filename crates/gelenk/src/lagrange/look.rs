@@ -294,7 +294,7 @@ impl<'m> Look<'m> {
         let jacobians = self.jacobians(state);
         let mut reactions = still(model);
         for (block, jac) in model.rows.iter().zip(&jacobians) {
-            let Some(id) = block.joint() else { continue };
+            let Some(id) = block.acts_in(model) else { continue };
             let joint = &model.joints[id.index()];
             let (mut force, mut torque) = (Vec3::zeros(), Vec3::zeros());
             for k in 0..block.n_rows {

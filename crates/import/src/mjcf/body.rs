@@ -31,7 +31,8 @@ impl Reader<'_> {
     ) {
         let here = self.robot.links.len();
         if here > self.context.options.limits.bodies {
-            if here == self.context.options.limits.bodies + 1 {
+            let told = self.context.errors.last().is_some_and(|last| last.code == "limit-bodies");
+            if !told {
                 let message = format!("more than {} bodies", self.context.options.limits.bodies);
                 let help = "raise it with `--limit bodies=COUNT`";
                 self.context.error("limit-bodies", element.called(), element.span, message, help);

@@ -91,6 +91,7 @@ impl<'m> ComponentCheck<'m> {
             constraints: self.part.n_rows(),
             rank: here.n_independent,
             singular: here.n_independent < nearby_rank,
+            rank_lost: nearby_rank.saturating_sub(here.n_independent),
         };
         let smallest_pivot = here.smallest_pivot;
         Found {
@@ -116,6 +117,7 @@ impl<'m> ComponentCheck<'m> {
             constraints,
             rank,
             singular: false,
+            rank_lost: 0,
         };
         Found {
             component,

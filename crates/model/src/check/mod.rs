@@ -57,6 +57,8 @@ pub struct CheckReport {
     pub inconsistencies: Vec<Inconsistency>,
     /// The rank is lower here than in nearby poses.
     pub singular: bool,
+    /// By how much.
+    pub rank_lost: usize,
     /// Free bodies that cannot move, in file order.
     pub immovable: Vec<String>,
     /// The smallest pivot that counted towards the rank, relative; infinite without rows.
@@ -97,6 +99,8 @@ pub struct ComponentReport {
     pub rank: usize,
     /// The rank is lower here than in nearby poses.
     pub singular: bool,
+    /// By how much.
+    pub rank_lost: usize,
 }
 
 /// Counts degrees of freedom and finds redundant rows, singular positions and inconsistent starts.
@@ -115,6 +119,7 @@ pub fn check(model: &Model, options: &CheckOptions) -> CheckReport {
         loops: graph.components.iter().map(|c| c.loops).sum(),
         inconsistencies: inconsistencies(model),
         singular: false,
+        rank_lost: 0,
         immovable: Vec::new(),
         smallest_pivot: f64::INFINITY,
         warnings: Vec::new(),
@@ -128,6 +133,7 @@ pub fn check(model: &Model, options: &CheckOptions) -> CheckReport {
         report.rank += found.component.rank;
         report.degrees_of_freedom += found.component.degrees_of_freedom;
         report.singular |= found.component.singular;
+        report.rank_lost += found.component.rank_lost;
         report.smallest_pivot = report.smallest_pivot.min(found.smallest_pivot);
         report.redundant.extend(found.redundant);
         report.nearly_redundant.extend(found.nearly_redundant);
@@ -239,8 +245,18 @@ fn summarize(report: &mut CheckReport) {
         sentences.push(format!("{} rows redundant only in this pose: {text}", here.len()));
     }
     if report.singular {
-        let text = "singular position: the rank is lower here than nearby, motions may branch";
-        sentences.push(text.to_owned());
+        for part in report.components.iter().filter(|part| part.singular) {
+            let (rank, lost) = (part.rank, part.rank_lost);
+            let mut bodies: Vec<&str> = part.bodies.iter().take(3).map(String::as_str).collect();
+            if part.bodies.len() > bodies.len() {
+                bodies.push("…");
+            }
+            sentences.push(format!(
+                "the start is a singular position of the part with {}: the rank is {rank} here and {} nearby ({lost} lost), motions may branch",
+                bodies.join(", "),
+                rank + lost
+            ));
+        }
     }
     let near: Vec<&RedundantRow> = report.nearly_redundant.iter().collect();
     if !near.is_empty() {

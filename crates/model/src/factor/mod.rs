@@ -44,6 +44,9 @@ pub trait ResponseRows {
 /// Rounding leaves about 1e-16 times the growth of the elimination; regular mechanisms keep pivots above 1/n² or so.
 const REDUNDANT: f64 = 1e-13;
 
+/// A row whose own response is below this part of the largest one of its block has none.
+const IDLE: f64 = 1e-13;
+
 /// The factor: pattern made once for a model, numbers made once a step.
 #[derive(Clone, Debug)]
 pub struct Factor {
@@ -302,8 +305,12 @@ impl Factor {
             }
         }
         for column in &self.columns {
+            let own = |k: usize| self.values[column.diagonal + k * column.n + k];
+            let largest = (0..column.n).map(own).fold(0.0, f64::max);
             for k in 0..column.n {
-                self.scale[column.first + k] = self.values[column.diagonal + k * column.n + k];
+                // A turn about an axis without inertia has no response but rounding.
+                let idle = own(k) <= IDLE * largest;
+                self.scale[column.first + k] = if idle { largest } else { own(k) };
             }
         }
     }

@@ -15,6 +15,13 @@ pub(super) struct Formula {
     tape: Tape,
 }
 
+/// Expressions as texts, with the values of parameters put in.
+pub(super) fn written(pool: &mut Pool, exprs: &[Expr], parameters: &[(Expr, f64)]) -> Vec<String> {
+    let values: Vec<_> = parameters.iter().map(|(p, value)| (*p, pool.float(*value))).collect();
+    let exprs = pool.substitute_all(exprs, &values);
+    exprs.iter().map(|e| pool.display(*e).to_string()).collect()
+}
+
 impl Formula {
     /// Compiles `outputs` over `inputs`, with the values of parameters put in.
     pub(super) fn new(

@@ -4,7 +4,7 @@ use gelenk_expr::{Expr, Pool};
 
 use nalgebra::Vector3;
 
-use super::formula::Formula;
+use super::formula::{Formula, written};
 use super::spline::Spline;
 use crate::math::{Real, Vec3, lift, norm};
 
@@ -30,8 +30,8 @@ pub struct Path {
 #[derive(Clone, Debug)]
 enum Shape {
     Spline(Spline),
-    /// Input u; outputs c, c', c''.
-    Formula(Formula),
+    /// Input u; outputs c, c', c''. The texts of c and u.
+    Formula(Formula, [String; 4]),
 }
 
 /// The foot of a point x on a path: the place u with (x − c)·c' = 0.
@@ -64,7 +64,7 @@ impl Shape {
     fn derivatives<T: Real>(&self, u: T) -> [Vector3<T>; 3] {
         match self {
             Shape::Spline(spline) => spline.derivatives(u),
-            Shape::Formula(formula) => {
+            Shape::Formula(formula, _) => {
                 let mut v = [T::zero(); 9];
                 formula.eval(&[u], &mut v);
                 [0, 3, 6].map(|k| Vector3::new(v[k], v[k + 1], v[k + 2]))
@@ -109,7 +109,10 @@ impl Path {
         for i in 0..6 {
             outputs.push(pool.diff(outputs[i], u));
         }
-        let shape = Shape::Formula(Formula::new(pool, &outputs, &[u], parameters)?);
+        let mut texts = written(pool, &xyz, parameters);
+        texts.push(pool.display(u).to_string());
+        let texts = texts.try_into().map_err(|_| "a curve has three formulas".to_owned())?;
+        let shape = Shape::Formula(Formula::new(pool, &outputs, &[u], parameters)?, texts);
         let u = (0..=SAMPLES).map(|k| start + (end - start) * k as f64 / SAMPLES as f64).collect();
         let ends = [shape.derivatives(start), shape.derivatives(end)];
         let closed = (0..2).all(|k| {
@@ -117,6 +120,14 @@ impl Path {
             (ends[0][k] - ends[1][k]).norm() <= CLOSED * size
         });
         Path::new(shape, closed, u)
+    }
+
+    /// x, y and z as expressions with the values of parameters put in, and the name of u in them; `None` for a spline.
+    pub fn texts(&self) -> Option<[&str; 4]> {
+        match &self.shape {
+            Shape::Formula(_, texts) => Some(texts.each_ref().map(String::as_str)),
+            Shape::Spline(_) => None,
+        }
     }
 
     fn new(shape: Shape, closed: bool, u: Vec<f64>) -> Result<Self, String> {

@@ -6,7 +6,7 @@ use gelenk_expr::{Expr, Pool};
 use nalgebra::{Matrix3, Vector3};
 
 use super::elements::{FramePair, Placed};
-use super::formula::Formula;
+use super::formula::{Formula, written};
 use super::{JointEquations, JointFrame, JointRows, PairRow};
 use crate::math::{Real, Vec3, norm};
 use crate::state::{Pose, Twist};
@@ -16,6 +16,8 @@ use crate::state::{Pose, Twist};
 pub struct Surface {
     /// Inputs x, y, z; outputs f, ∇f (3), then xx, yy, zz, xy, xz, yz of the Hessian.
     formula: Formula,
+    /// f with the values of parameters, and x, y, z in it.
+    text: (String, [String; 3]),
 }
 
 /// f and its derivatives at a point.
@@ -42,7 +44,14 @@ impl Surface {
         for (i, j) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)] {
             outputs.push(pool.diff(gradient[i], x[j]));
         }
-        Ok(Surface { formula: Formula::new(pool, &outputs, &x, parameters)? })
+        let text =
+            (written(pool, &[f], parameters).concat(), x.map(|x| pool.display(x).to_string()));
+        Ok(Surface { formula: Formula::new(pool, &outputs, &x, parameters)?, text })
+    }
+
+    /// f as an expression with the values of parameters put in, and the names of x, y and z in it.
+    pub fn text(&self) -> (&str, [&str; 3]) {
+        (&self.text.0, self.text.1.each_ref().map(String::as_str))
     }
 
     /// f at a point.

@@ -4,7 +4,7 @@ use gelenk_expr::Expr;
 
 use super::context::{Context, Quantity, Site};
 use super::expand::{Element, Flat};
-use super::frame::{Frame, between, dot};
+use super::frame::{Frame, between, dot, rotate};
 use super::inertia::{MASSES, MassProperties};
 use super::names::Kind;
 use super::shapes::Built;
@@ -12,12 +12,16 @@ use super::sources::Sources;
 use crate::body::{BodyId, SymbolicInertia};
 use crate::builder::BodyDef;
 use crate::contact::{BodyContact, GroupId};
+use crate::description::VecExpr;
 use crate::math::{Quat, Vec3};
 use crate::spec::Vec3Spec;
 use crate::spec::tables::{BodyKeys, BodySpec, MarkerSpec, PointSpec, ShapeSpec, Value};
 
 /// Fastest start, m/s or rad/s.
 const FASTEST: f64 = 1e9;
+
+/// No velocity.
+const RESTING: (VecExpr, Vec3) = ([Expr::ZERO; 3], Vec3::new(0.0, 0.0, 0.0));
 
 impl<'a> Context<'a> {
     /// Builds all bodies, points and markers.
@@ -47,6 +51,8 @@ impl<'a> Context<'a> {
         let velocity = self.start_velocity(body, &spec.keys);
         let site = body.site("angular_velocity");
         let angular_velocity = self.start_vector(&site, spec.angular_velocity.as_ref());
+        let (velocity, angular_velocity) =
+            (velocity.unwrap_or(RESTING), angular_velocity.unwrap_or(RESTING));
         let (contact, color) = self.body_contact(body);
         let complete = spec.mass.is_some() && spec.inertia.is_some();
         let needs_mass = !fixed && !complete;
@@ -82,10 +88,13 @@ impl<'a> Context<'a> {
             center_of_mass: properties.center_of_mass,
             position: placed.position,
             rotation: placed.rotation,
-            velocity: outer.rotation * velocity.unwrap_or_default(),
-            angular_velocity: outer.rotation * angular_velocity.unwrap_or_default(),
+            velocity: outer.rotation * velocity.1,
+            angular_velocity: outer.rotation * angular_velocity.1,
             fixed,
         };
+        let rates = [velocity.0, angular_velocity.0];
+        let rates = rates.map(|v| rotate(&mut self.pool, &outer.rotation_expr, &v));
+        self.description.velocities.push(rates);
         if fixed && (def.velocity != Vec3::zeros() || def.angular_velocity != Vec3::zeros()) {
             let message = "a fixed body does not move, but a velocity is given";
             self.error(
@@ -170,12 +179,14 @@ impl<'a> Context<'a> {
         };
         self.misplaced.push(frame.is_none());
         let frame = frame.unwrap_or_else(Frame::identity);
-        let velocity = velocity.unwrap_or_default();
+        let velocity = velocity.unwrap_or(RESTING);
         let mass = mass.unwrap_or(Expr::ONE);
         let outer = self.scopes[point.scope.0].frame.clone();
         let placed = outer.compose(&mut self.pool, &frame);
         let value = self.evaluate(mass);
-        let velocity = outer.rotation * velocity;
+        let rate = rotate(&mut self.pool, &outer.rotation_expr, &velocity.0);
+        self.description.velocities.push([rate, [Expr::ZERO; 3]]);
+        let velocity = outer.rotation * velocity.1;
         debug_assert!(fixed || MASSES.contains(&value), "checked when it was read");
         let id = self.builder.point(&point.name, value, placed.position, velocity, fixed);
         let symbolic =
@@ -190,10 +201,15 @@ impl<'a> Context<'a> {
         let spec = marker.spec;
         let body = self.body_named(&marker.site("body"), &spec.body);
         let place = match &spec.position {
-            Some(position) => self.place(&marker.site("position"), position).map(|p| p.1),
-            None => Some(Vec3::zeros()),
+            Some(position) => self.place(&marker.site("position"), position),
+            None => Some(RESTING),
         };
-        let (body, place) = (body?, place?);
+        let (body, (mut expr, place)) = (body?, place?);
+        if body == BodyId::WORLD {
+            let frame = self.scopes[marker.scope.0].frame.clone();
+            expr = frame.point_expr(&mut self.pool, &expr);
+        }
+        self.description.markers.push(expr);
         let local = self.builder.from_frame(body, &self.in_body(marker.scope, body, &place));
         self.builder.marker(&marker.name, body, local);
         Some(self.builder.model().markers.len() - 1)
@@ -219,21 +235,29 @@ impl<'a> Context<'a> {
         if body == BodyId::WORLD { self.scopes[scope.0].frame.point(p) } else { *p }
     }
 
-    fn start_velocity<T>(&mut self, element: &Element<'a, T>, keys: &BodyKeys) -> Option<Vec3> {
+    fn start_velocity<T>(
+        &mut self,
+        element: &Element<'a, T>,
+        keys: &BodyKeys,
+    ) -> Option<(VecExpr, Vec3)> {
         self.start_vector(&element.site("velocity"), keys.velocity.as_ref())
     }
 
     /// A velocity; zero where left out.
-    pub(crate) fn start_vector(&mut self, site: &Site<'_>, v: Option<&Vec3Spec>) -> Option<Vec3> {
-        let Some(v) = v else { return Some(Vec3::zeros()) };
-        let value = self.vector(site, v)?;
+    pub(crate) fn start_vector(
+        &mut self,
+        site: &Site<'_>,
+        v: Option<&Vec3Spec>,
+    ) -> Option<(VecExpr, Vec3)> {
+        let Some(v) = v else { return Some(RESTING) };
+        let (expr, value) = self.vector_quantity(site, v)?;
         if value.amax() > FASTEST {
             let message = format!("{} is {:e}", site.what, value.amax());
             let help = format!("it reaches to {FASTEST:e}; are the units metres and seconds?");
             self.error("absurd-velocity", site, v[0].span, message, help);
             return None;
         }
-        Some(value)
+        Some((expr, value))
     }
 
     /// Material, groups and colour of a body.

@@ -66,7 +66,11 @@ impl<'a> Context<'a> {
         let start = terms.iter().map(|(id, w, r)| r * self.start_coordinate(*id, *w)).sum();
         let target = TimeFunction::Constant(start);
         let target_expr = self.pool.float(start);
-        self.description.ties.push(TieValues { terms: symbolic, target: target_expr });
+        self.description.ties.push(TieValues {
+            terms: symbolic,
+            target: target_expr,
+            as_drawn: true,
+        });
         self.builder.tie_within(&gear.name, CoordinateTie { terms, target }, tolerance);
         Some(())
     }
@@ -314,6 +318,9 @@ impl<'a> Context<'a> {
             0 => None,
             _ => self.compile(&site, root, &bends, &symbols),
         };
+        self.description.signals = outputs;
+        self.description.kinks = bends;
+        self.description.signal_inputs = symbols;
         Signals { inputs, tape: Some(tape), n, kinks, kink_signals }
     }
 }

@@ -71,7 +71,7 @@ impl<'a> Context<'a> {
                 self.error("unused-key", &site, spec.span, message, help);
             }
         }
-        let mut track = Track::Spline;
+        let mut track = Track::Spline(Vec::new());
         let built = match (&spec.formula, spec.points.is_empty()) {
             (Some(formula), true) => {
                 let (scope, symbols) = self.local_scope(joint.scope, &["u"]);
@@ -94,10 +94,14 @@ impl<'a> Context<'a> {
                 Path::formula(&mut self.pool, xyz, u, range, &values)
             }
             (None, false) => {
+                let mut exprs = Vec::with_capacity(spec.points.len());
                 let mut points: Vec<Vec3> = Vec::with_capacity(spec.points.len() + 1);
                 for point in &spec.points {
-                    points.push(self.place(&site, point)?.1);
+                    let (expr, place) = self.place(&site, point)?;
+                    exprs.push(expr);
+                    points.push(place);
                 }
+                track = Track::Spline(exprs);
                 if spec.closed == Some(true) && points.first() != points.last() {
                     points.extend(points.first().copied());
                 }

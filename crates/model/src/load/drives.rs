@@ -183,7 +183,9 @@ impl<'a> Context<'a> {
             let angle = self.coordinates(id)[which].kind == CoordinateKind::Angle;
             let plain = rests.iter().find(|(i, _)| *i == which).map(|(_, rest)| (*rest, false));
             let degrees = spec.rest_deg.as_ref().filter(|_| angle).map(|rest| (rest, true));
+            let mut as_drawn = true;
             let (rest_expr, rest) = if let Some((scalar, degrees)) = plain.or(degrees) {
+                as_drawn = false;
                 self.live_angle(&joint.site("rest"), scalar, degrees)?
             } else {
                 let start = self.start_coordinate(id, which);
@@ -196,6 +198,9 @@ impl<'a> Context<'a> {
             }
             let values = vec![("rest", rest_expr), ("stiffness", stiffness_expr)];
             self.add_axis_force(joint, "spring", which, kind, values);
+            if let Some(last) = self.description.forces.last_mut() {
+                last.as_drawn = as_drawn;
+            }
         }
         Some(())
     }
@@ -433,7 +438,7 @@ impl<'a> Context<'a> {
         }
         let tie = CoordinateTie { terms: vec![(id, which, 1.0)], target };
         let terms = vec![(id, which, Expr::ONE)];
-        self.description.ties.push(TieValues { terms, target: expr });
+        self.description.ties.push(TieValues { terms, target: expr, as_drawn: false });
         self.ties.push((part_name(&joint.name, "motion", i), tie));
         Some(())
     }

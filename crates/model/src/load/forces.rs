@@ -143,7 +143,12 @@ impl<'a> Context<'a> {
         self.add_force(
             &spring.name,
             kind,
-            ForceValues { points: points.clone(), world_points: ends.world_expr.to_vec(), values },
+            ForceValues {
+                points: points.clone(),
+                world_points: ends.world_expr.to_vec(),
+                values,
+                as_drawn: spec.length.is_none(),
+            },
         );
         if let Some((damping, span)) = damping {
             let (expr, damping) = damping?;
@@ -152,7 +157,11 @@ impl<'a> Context<'a> {
             let values = vec![("damping", expr)];
             let name = format!("{}.damping", spring.name);
             let world_points = ends.world_expr.to_vec();
-            self.add_force(&name, kind, ForceValues { points, world_points, values });
+            self.add_force(
+                &name,
+                kind,
+                ForceValues { points, world_points, values, as_drawn: false },
+            );
         }
         Some(())
     }
@@ -170,7 +179,11 @@ impl<'a> Context<'a> {
         let points: Vec<_> = bodies.into_iter().zip(ends.local_expr).collect();
         let kind = ForceKind::Damper(Damper { ends: pair, damping });
         let (world_points, values) = (ends.world_expr.to_vec(), vec![("damping", expr)]);
-        self.add_force(&damper.name, kind, ForceValues { points, world_points, values });
+        self.add_force(
+            &damper.name,
+            kind,
+            ForceValues { points, world_points, values, as_drawn: false },
+        );
         Some(())
     }
 
@@ -220,7 +233,11 @@ impl<'a> Context<'a> {
         let world_points =
             vec![self.body_frames[body.index()].clone().point_expr(&mut self.pool, &place_expr)];
         let points = vec![(body, place_expr)];
-        self.add_force(&force.name, kind, ForceValues { points, world_points, values });
+        self.add_force(
+            &force.name,
+            kind,
+            ForceValues { points, world_points, values, as_drawn: false },
+        );
         Some(())
     }
 
@@ -313,7 +330,11 @@ impl<'a> Context<'a> {
         let values = values.map(|(name, i)| (name, expr[i])).into();
         let kind = ForceKind::RodTorque(RodTorque { ends: pair, torque });
         let world_points = ends.world_expr.to_vec();
-        self.add_force(&force.name, kind, ForceValues { points, world_points, values });
+        self.add_force(
+            &force.name,
+            kind,
+            ForceValues { points, world_points, values, as_drawn: false },
+        );
         Some(())
     }
 
@@ -352,7 +373,11 @@ impl<'a> Context<'a> {
         let point = BodyVector { body, local, is_point: true };
         let values = vec![("linear", linear.0), ("angular", angular.0)];
         let kind = ForceKind::Drag(Drag { point, linear: linear.1, angular: angular.1 });
-        self.add_force(&drag.name, kind, ForceValues { points, world_points, values });
+        self.add_force(
+            &drag.name,
+            kind,
+            ForceValues { points, world_points, values, as_drawn: false },
+        );
         Some(())
     }
 }

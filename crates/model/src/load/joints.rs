@@ -65,15 +65,23 @@ impl<'a> Context<'a> {
         };
         self.check_closed(joint, &built, bodies);
         let id = self.builder.joint(&joint.name, bodies, built, tolerance);
+        let formula = match &track {
+            None => Vec::new(),
+            Some(Track::Curve { place, .. }) => place.to_vec(),
+            Some(Track::Surface { f, .. }) => vec![*f],
+            Some(Track::Spline(points)) => points.iter().flatten().copied().collect(),
+        };
         let track = track.map(|track| self.placed_track(joint.scope, bodies[0], &track));
         let geometry = JointGeometry {
             anchors: ends.local_expr,
             axes: axes.map(|axes| axes.local_expr),
             parameters: shown,
+            as_drawn: kind.parameters.iter().any(|p| p.name == "length") && spec.length.is_none(),
             world_points: ends.world_expr,
             world_axes: axes.map(|axes| axes.world_expr),
             start,
             track,
+            formula,
         };
         self.description.joints.push(geometry);
         Some(id)
@@ -437,7 +445,7 @@ impl<'a> Context<'a> {
             BodyId::WORLD => self.scopes[scope.0].frame.clone(),
             id => self.body_frames[id.index()].clone(),
         };
-        match *track {
+        match track.clone() {
             Track::Curve { u, place } => {
                 Track::Curve { u, place: frame.point_expr(&mut self.pool, &place) }
             }
@@ -445,7 +453,7 @@ impl<'a> Context<'a> {
                 let (position, rotation) = (frame.position_expr, frame.rotation_expr);
                 Track::Surface { x, f, frame: BodyPlacement { position, rotation, along: None } }
             }
-            Track::Spline => Track::Spline,
+            spline @ Track::Spline(_) => spline,
         }
     }
 

@@ -475,7 +475,7 @@ impl Context<'_> {
                         ("limit-triangles", help)
                     }
                     MeshError::UnknownFormat(_) => {
-                        ("bad-mesh", "convert the mesh to STL or OBJ".to_owned())
+                        ("bad-mesh", "convert the mesh to STL, OBJ or Collada".to_owned())
                     }
                     _ => ("bad-mesh", "export the mesh again".to_owned()),
                 };

@@ -1,13 +1,21 @@
 //! `[[start]]`: where bodies begin, apart from where they are drawn.
 
+use gelenk_expr::Expr;
+
 use super::context::{Context, Site};
 use super::joints::OPEN_JOINT;
 use super::scope::ScopeId;
 use crate::body::BodyKind;
+use crate::description::{MatExpr, StartValues};
 use crate::math::{Quat, Vec3};
 use crate::rows::Instant;
 use crate::spec::tables::{FileSpec, StartSpec};
 use crate::state::{Pose, Twist};
+
+const IDENTITY: MatExpr = {
+    let (o, e) = (Expr::ZERO, Expr::ONE);
+    [[e, o, o], [o, e, o], [o, o, e]]
+};
 
 impl Context<'_> {
     /// Moves bodies to their start values; a later entry replaces an earlier one. Joints keep the places on the bodies
@@ -51,6 +59,16 @@ impl Context<'_> {
         }
         let position: Option<Vec3> = spec.position.is_some().then_some(frame.position);
         let rotation: Option<Quat> = spec.rotation.is_some().then_some(frame.rotation);
+        let (velocity_expr, velocity) = velocity.unzip();
+        let (spin_expr, angular_velocity) = angular_velocity.unzip();
+        let rotation_expr = frame.rotation_expr.unwrap_or(IDENTITY);
+        self.description.starts.push(StartValues {
+            body,
+            position: spec.position.is_some().then_some(frame.position_expr),
+            rotation: spec.rotation.is_some().then_some(rotation_expr),
+            velocity: velocity_expr,
+            angular_velocity: spin_expr,
+        });
         self.builder.begin_at(body, position, rotation, velocity, angular_velocity);
     }
 

@@ -1,8 +1,10 @@
 //! End stops, friction and strength of joints.
 
-use super::context::Context;
+use super::context::{Allowed, Context};
 use super::expand::Element;
 use super::joints::OPEN_JOINT;
+use super::rotation::radians;
+use crate::description::LimitValues;
 use crate::joint::{CoordinateKind, JointId, JointKind, JointProperties, Limit};
 use crate::spec::Scalar;
 use crate::spec::tables::{JointSpec, LimitSpec};
@@ -25,6 +27,11 @@ impl<'a> Context<'a> {
             let mut list = vec![0.0; self.coordinates(id).len()];
             for (which, scalar) in self.per_coordinate(&site, id, friction).unwrap_or_default() {
                 list[which] = self.not_negative(&site, scalar).unwrap_or(0.0);
+                if list[which] > 0.0
+                    && let Some(expr) = self.scalar_expr(&site, scalar, Allowed::Constant)
+                {
+                    self.description.frictions.push((id, which, expr));
+                }
             }
             if list.iter().any(|force| *force > 0.0) {
                 properties.friction = list;
@@ -69,9 +76,15 @@ impl<'a> Context<'a> {
                     );
                     None
                 }
-                (Some(scalar), None) => self.number(&site, scalar),
-                (None, Some(scalar)) => self.number(&site, scalar).map(f64::to_radians),
-                (None, None) => Some(default),
+                (Some(scalar), None) => {
+                    self.quantity(&site, scalar).map(|q| (Some(q.expr), q.value))
+                }
+                (None, Some(scalar)) => {
+                    let quantity = self.quantity(&site, scalar)?;
+                    let quantity = radians(&mut self.pool, quantity);
+                    Some((Some(quantity.expr), quantity.value))
+                }
+                (None, None) => Some((None, default)),
             };
         let min = bound(&spec.min, &spec.min_deg, f64::NEG_INFINITY);
         let max = bound(&spec.max, &spec.max_deg, f64::INFINITY);
@@ -79,7 +92,8 @@ impl<'a> Context<'a> {
             Some(scalar) => self.fraction(&joint.site("restitution"), scalar),
             None => Some(0.0),
         };
-        let limit = Limit { which: which?, min: min?, max: max?, restitution: restitution? };
+        let (which, (min_expr, min), (max_expr, max)) = (which?, min?, max?);
+        let limit = Limit { which, min, max, restitution: restitution? };
         if limit.min > limit.max {
             let message = format!("min = {} is larger than max = {}", limit.min, limit.max);
             self.error("min-above-max", &site, spec.span, message, "swap the two");
@@ -99,6 +113,8 @@ impl<'a> Context<'a> {
             let help = "move the bodies, set the joint's `start`, or change the limits";
             self.error("out-of-range", &site, spec.span, message, help);
         }
+        let ends = [min_expr, max_expr];
+        self.description.limits.push(LimitValues { joint: id, which, ends });
         Some(limit)
     }
 }

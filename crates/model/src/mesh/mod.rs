@@ -1,5 +1,6 @@
 //! Triangle meshes: reading, checking, mass properties.
 
+mod collada;
 mod mass;
 mod read;
 mod topology;
@@ -22,8 +23,8 @@ pub struct TriMesh {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeshError {
-    /// Neither STL nor OBJ.
-    #[error("`{0}` files are not read; meshes are STL or OBJ files")]
+    /// Neither STL nor OBJ nor Collada.
+    #[error("`{0}` files are not read; meshes are STL, OBJ or Collada (dae) files")]
     UnknownFormat(String),
     /// The file breaks off or is not what its name says.
     #[error("{0}")]

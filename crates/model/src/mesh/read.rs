@@ -1,4 +1,4 @@
-//! STL and OBJ files.
+//! Mesh files: STL and OBJ here, Collada beside.
 
 use std::io::Cursor;
 
@@ -6,11 +6,12 @@ use super::{MeshError, TriMesh};
 use crate::math::Vec3;
 
 impl TriMesh {
-    /// Reads an STL or OBJ file, told apart by the extension. Equal corners become one.
+    /// Reads an STL, OBJ or Collada file (`dae`), told apart by the extension. Equal corners become one.
     pub fn read(extension: &str, bytes: &[u8], most_triangles: usize) -> Result<Self, MeshError> {
         let mut mesh = match extension.to_ascii_lowercase().as_str() {
             "stl" => read_stl(bytes, most_triangles)?,
             "obj" => read_obj(bytes, most_triangles)?,
+            "dae" => super::collada::read_collada(bytes, most_triangles)?,
             _ => return Err(MeshError::UnknownFormat(extension.to_owned())),
         };
         mesh.weld(0.0);
@@ -94,7 +95,7 @@ fn read_obj(bytes: &[u8], most_triangles: usize) -> Result<TriMesh, MeshError> {
     Ok(mesh)
 }
 
-fn next_vertex(mesh: &TriMesh) -> Result<u32, MeshError> {
+pub(super) fn next_vertex(mesh: &TriMesh) -> Result<u32, MeshError> {
     // Two below the end, so that a triangle's other corners can be counted from it.
     u32::try_from(mesh.vertices.len())
         .ok()
@@ -102,7 +103,11 @@ fn next_vertex(mesh: &TriMesh) -> Result<u32, MeshError> {
         .ok_or_else(|| MeshError::Malformed("too many corners".to_owned()))
 }
 
-fn push_triangle(mesh: &mut TriMesh, triangle: [u32; 3], most: usize) -> Result<(), MeshError> {
+pub(super) fn push_triangle(
+    mesh: &mut TriMesh,
+    triangle: [u32; 3],
+    most: usize,
+) -> Result<(), MeshError> {
     if mesh.triangles.len() >= most {
         return Err(MeshError::TooManyTriangles(most));
     }
@@ -110,7 +115,7 @@ fn push_triangle(mesh: &mut TriMesh, triangle: [u32; 3], most: usize) -> Result<
     Ok(())
 }
 
-fn finite(v: Vec3, format: &str, line: Option<usize>) -> Result<Vec3, MeshError> {
+pub(super) fn finite(v: Vec3, format: &str, line: Option<usize>) -> Result<Vec3, MeshError> {
     if v.iter().all(|x| x.is_finite()) {
         return Ok(v);
     }

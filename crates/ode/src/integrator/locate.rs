@@ -4,7 +4,7 @@ use super::{Dense, Integrator, Start, Stop};
 use crate::dop853::Trial;
 use crate::error::Error;
 use crate::events::{Event, Watch, Zero};
-use crate::system::System;
+use crate::system::{Direction, System};
 
 impl Integrator {
     /// Which side each function is on where that is not known: where it is zero, the side that
@@ -21,6 +21,10 @@ impl Integrator {
         let mut unknown = false;
         for i in 0..watch.n {
             let fired = watch.fired.iter().any(|e| e.switch == i);
+            if system.direction(i) == Direction::Leaving {
+                watch.side[i] = 1.0;
+                continue;
+            }
             // After an event without a change of the state a function is beyond its zero.
             if fired && !changed {
                 continue;
@@ -163,7 +167,7 @@ impl Integrator {
         };
         system.switches(t, y, &mut watch.g).map_err(|e| Error::fatal(e, t))?;
         for i in 0..watch.n {
-            if watch.g[i] != 0.0 {
+            if watch.g[i] != 0.0 && system.direction(i) != Direction::Leaving {
                 watch.side[i] = watch.g[i].signum();
             }
         }

@@ -23,6 +23,8 @@ const A: [[f64; 3]; 3] = [
 /// A².
 const A2: [[f64; 3]; 3] = square(&A);
 const MAX_ITERATIONS: usize = 40;
+/// How often a step that cannot be solved is cut for a guess.
+const DEEPEST: usize = 3;
 
 const fn square(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
     let mut out = [[0.0; 3]; 3];
@@ -215,7 +217,8 @@ impl<'a, F: Flow> Runner<'a, F> {
         Ok(self.lu.factor())
     }
 
-    /// Solves one step; rates and states of its stages are left in `self`.
+    /// Solves one step; rates and states of its stages are left in `self`. The polynomial and the matrix of the step before serve first; where they do not lead to a
+    /// solution, the rates at the start and a new matrix; then rates along shorter steps. All three solve the same equations.
     fn step(
         &mut self,
         leg: &Leg<'_>,
@@ -224,33 +227,85 @@ impl<'a, F: Flow> Runner<'a, F> {
         part: f64,
         last: f64,
     ) -> Result<(), Stuck> {
+        if last > 0.0 {
+            self.continue_rates(part, last);
+            let known = (part - last).abs() <= 1e-12 * part;
+            if self.correct(leg, x0, tau, part, known).is_ok() {
+                return Ok(());
+            }
+        }
+        self.fresh_step(leg, x0, tau, part, 0)
+    }
+
+    /// A step without the one before.
+    fn fresh_step(
+        &mut self,
+        leg: &Leg<'_>,
+        x0: &[f64],
+        tau: f64,
+        part: f64,
+        depth: usize,
+    ) -> Result<(), Stuck> {
+        let m = self.sizes.rates();
+        self.rates_at(leg, x0, tau)?;
+        for s in 0..3 {
+            self.rates[s * m..(s + 1) * m].copy_from_slice(&self.value[..m]);
+        }
+        let first = self.correct(leg, x0, tau, part, false);
+        if first.is_ok() || depth >= DEEPEST {
+            return first;
+        }
+        // From stage to stage by shorter steps: their ends are near the stages.
+        let mut guess = vec![0.0; 3 * m];
+        let mut x = x0.to_vec();
+        let mut begun = 0.0;
+        for s in 0..3 {
+            self.fresh_step(leg, &x, tau + begun * part, (C[s] - begun) * part, depth + 1)?;
+            x.copy_from_slice(&self.x[2 * self.sizes.states..]);
+            begun = C[s];
+            self.rates_at(leg, &x, tau + begun * part)?;
+            guess[s * m..(s + 1) * m].copy_from_slice(&self.value[..m]);
+        }
+        self.rates.copy_from_slice(&guess);
+        self.correct(leg, x0, tau, part, false)
+    }
+
+    /// f at a part of the leg, into `self.value`.
+    fn rates_at(&mut self, leg: &Leg<'_>, x: &[f64], tau: f64) -> Result<(), Stuck> {
+        self.control(leg, tau);
+        let at = At { x, u: &self.u, p: leg.p, t: leg.t0 + tau * leg.duration };
+        let stuck = |reason: String| Stuck { time: tau * leg.duration, reason };
+        self.flow.rates(&mut self.scratch[0], &at, &mut self.value).map_err(stuck)
+    }
+
+    /// The last step's polynomial, continued.
+    fn continue_rates(&mut self, part: f64, last: f64) {
+        let m = self.sizes.rates();
+        let weights: [[f64; 3]; 3] = std::array::from_fn(|s| lagrange(1.0 + C[s] * part / last));
+        for i in 0..m {
+            let old = [self.rates[i], self.rates[m + i], self.rates[2 * m + i]];
+            for s in 0..3 {
+                self.rates[s * m + i] = dot(&weights[s], &old);
+            }
+        }
+    }
+
+    /// Newton's corrections of the rates to a solution of the stage equations. The matrix of the step before serves, if it is `known`, as long as it brings the
+    /// stages on.
+    fn correct(
+        &mut self,
+        leg: &Leg<'_>,
+        x0: &[f64],
+        tau: f64,
+        part: f64,
+        known: bool,
+    ) -> Result<(), Stuck> {
         let n = self.sizes.states;
         let m = self.sizes.rates();
         let h = part * leg.duration;
         let stuck = |reason: String| Stuck { time: tau * leg.duration, reason };
-        if last == 0.0 {
-            // The rates at the start, for all stages.
-            self.control(leg, tau);
-            let at = At { x: x0, u: &self.u, p: leg.p, t: leg.t0 + tau * leg.duration };
-            self.flow.rates(&mut self.scratch[0], &at, &mut self.value).map_err(stuck)?;
-            for s in 0..3 {
-                self.rates[s * m..(s + 1) * m].copy_from_slice(&self.value[..m]);
-            }
-        } else {
-            // The last step's polynomial, continued.
-            let weights: [[f64; 3]; 3] =
-                std::array::from_fn(|s| lagrange(1.0 + C[s] * part / last));
-            for i in 0..m {
-                let old = [self.rates[i], self.rates[m + i], self.rates[2 * m + i]];
-                for s in 0..3 {
-                    self.rates[s * m + i] = dot(&weights[s], &old);
-                }
-            }
-        }
         self.stages(x0, h);
-        // The matrix of the step before serves as long as it brings the stages on.
         let (mut before, mut fresh) = (f64::INFINITY, false);
-        let known = last > 0.0 && (part - last).abs() <= 1e-12 * part;
         if !known && !self.differentiate(leg, tau, part).map_err(stuck)? {
             return Err(stuck("the stage equations are singular".into()));
         }
@@ -319,6 +374,8 @@ impl<'a, F: Flow> Runner<'a, F> {
             let part = end - tau;
             let h = part * leg.duration;
             self.step(leg, &x0, tau, part, last)?;
+            // The matrix of the corrections stays for the next step, as it does without derivatives: both come to the same bits.
+            let kept = self.lu.clone();
             if !self
                 .differentiate(leg, tau, part)
                 .map_err(|reason| Stuck { time: tau * leg.duration, reason })?
@@ -396,7 +453,7 @@ impl<'a, F: Flow> Runner<'a, F> {
                 rates: self.rates.clone(),
                 jac: self.jac.clone(),
                 scratch: self.scratch.clone(),
-                lu: self.lu.clone(),
+                lu: std::mem::replace(&mut self.lu, kept),
                 directions,
                 rate_directions: dk,
                 start,

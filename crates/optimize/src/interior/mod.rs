@@ -7,9 +7,13 @@
 mod bounded;
 mod core;
 mod curvature;
+mod estimate;
 mod newton;
+mod search;
 mod solve;
+mod state;
 
 pub use self::core::Core;
 pub use self::curvature::Hessian;
-pub use self::solve::{InteriorOptions, InteriorState, Outcome, Report, Status, solve, violations};
+pub use self::solve::solve;
+pub use self::state::{InteriorOptions, InteriorState, Outcome, Report, Status, violations};

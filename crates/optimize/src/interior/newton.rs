@@ -9,6 +9,8 @@ use crate::shape::Shape;
 
 /// Highest regularization that is tried.
 const HIGHEST: f64 = 1e20;
+/// In scaled numbers curvature is of the size of one: where this much does not help, rows depend on each other to rounding.
+const SUSPECT: f64 = 1e3;
 
 /// A factored Newton matrix with what its right-hand sides need.
 pub(crate) struct Newton<'a> {
@@ -68,7 +70,7 @@ impl<'a> Newton<'a> {
                 return Some(Newton { shape, stages, limits, blocks, chain, weights, delta });
             }
             if inertia.zero > 0 && give == 0.0 && core.elastic.is_none() {
-                give = 1e-8 * core.mu.powf(0.25);
+                give = (1e-8 * core.mu.powf(0.25)).max(1e-12);
                 if first {
                     first = false;
                     continue;
@@ -82,6 +84,11 @@ impl<'a> Newton<'a> {
             } else {
                 1e-4
             };
+            if delta > SUSPECT && give == 0.0 && core.elastic.is_none() {
+                give = (1e-8 * core.mu.powf(0.25)).max(1e-12);
+                delta = 0.0;
+                continue;
+            }
             if delta > HIGHEST {
                 return None;
             }

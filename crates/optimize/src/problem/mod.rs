@@ -1,6 +1,7 @@
 //! Problems as files describe them, and the programs they become.
 
 mod build;
+mod job;
 mod run;
 mod scope;
 mod solution;
@@ -22,6 +23,8 @@ pub struct Problem {
     pub(crate) spec: ProblemSpec,
     pub(crate) sources: SourceMap,
     pub(crate) loaded: Option<Loaded>,
+    /// How many starts the file asks for, and how.
+    pub(crate) plan: Plan,
     overrides: Vec<(String, Scalar)>,
 }
 
@@ -34,6 +37,21 @@ pub enum Start {
     Zero,
     /// Random constant controls, from this seed.
     Random(u64),
+    /// The same, a quarter as large.
+    Gentle(u64),
+}
+
+/// Starts as the file plans them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Plan {
+    /// How many.
+    pub(crate) starts: usize,
+    /// Seed of random ones.
+    pub(crate) seed: u64,
+    /// No start follows one that reached this objective.
+    pub(crate) goal: Option<f64>,
+    /// Whether the file's guess has all controls zero.
+    pub(crate) still: bool,
 }
 
 /// Loads the model that a problem names.
@@ -80,9 +98,10 @@ impl Problem {
             }
             None
         };
-        let problem = Problem { name: title, spec, sources, loaded, overrides };
+        let plan = Plan { starts: 1, seed: 0, goal: None, still: false };
+        let mut problem = Problem { name: title, spec, sources, loaded, plan, overrides };
         for step in 0..problem.n_steps() {
-            problem.instance(step, None)?;
+            problem.plan = problem.instance(step, None)?.plan;
         }
         Ok(problem)
     }

@@ -87,8 +87,8 @@ impl Instance {
         Ok(Solution { phases, free })
     }
 
-    /// Sets the variables to a motion, on whatever grid it was found. Where the new horizon is longer, the motion goes on with its last
-    /// controls.
+    /// Sets the variables to a motion, on whatever grid it was found. With as many intervals as before it is stretched over the new horizon; else, where that is
+    /// longer, the motion goes on with its last controls.
     pub fn warm(&mut self, from: &Solution) {
         if from.phases.len() != self.program.phases.len() {
             return;
@@ -98,6 +98,8 @@ impl Instance {
         x[at..at + from.free.len().min(self.free.len())]
             .copy_from_slice(&from.free[..from.free.len().min(self.free.len())]);
         let (mut states, mut simulate, mut begin) = (Vec::new(), Vec::new(), Vec::new());
+        // Nodes between those of the motion, by phase.
+        let mut between: Vec<Vec<bool>> = Vec::new();
         for i in 0..from.phases.len() {
             let phase = &self.program.phases[i];
             let (n, fine) = (phase.motion.intervals(), phase.refine);
@@ -105,10 +107,12 @@ impl Instance {
             let times: Vec<f64> =
                 (0..=n).map(|k| phase.motion.time_of(k, &x[at..at + self.free.len()])).collect();
             let new = times[n];
-            // Free durations keep the share of the time; fixed ones the time itself.
-            let stretch = if self.free_duration[i] && new > 0.0 { old / new } else { 1.0 };
+            // Free durations keep the share of the time, as do as many intervals as before; others the time itself.
+            let stretched = self.free_duration[i] || from.phases[i].controls.len() == n;
+            let stretch = if stretched && new > 0.0 { old / new } else { 1.0 };
             let longer = new * stretch > old * (1.0 + 1e-9);
             let mut list = Vec::new();
+            let mut new_nodes = Vec::new();
             let mut reached = 0;
             for (node, t) in times.iter().enumerate() {
                 let t = t * stretch;
@@ -116,7 +120,10 @@ impl Instance {
                     reached = node;
                 }
                 list.push(from.at(i, t.min(old)).0);
+                let apart = |known: &f64| (known - t).abs() > 1e-9 * old;
+                new_nodes.push(node > 0 && t < old && from.phases[i].times.iter().all(apart));
             }
+            between.push(new_nodes);
             for node in 0..=n {
                 let piece = node - node % fine;
                 let (start, end) = (times[piece] * stretch, times[(piece + fine).min(n)] * stretch);
@@ -140,6 +147,23 @@ impl Instance {
             begin.push(reached);
         }
         self.put_states(&mut x, &states, &simulate, &begin);
+        if between.iter().flatten().any(|new| *new) {
+            // Where the grid is finer, the motion itself leads to the new nodes.
+            for (i, new_nodes) in between.iter().enumerate() {
+                let motion = &self.program.phases[i].motion;
+                for node in
+                    (1..new_nodes.len()).filter(|&node| new_nodes[node] && !new_nodes[node - 1])
+                {
+                    let point = self.program.motion_point(&x, i, node - 1);
+                    if let Ok(full) = motion.arrive(node - 1, point.as_slice())
+                        && full.iter().all(|v| v.is_finite())
+                    {
+                        states[i][node] = full;
+                    }
+                }
+            }
+            self.put_states(&mut x, &states, &simulate, &begin);
+        }
         self.copy_starts(&mut x);
         self.x = x;
     }

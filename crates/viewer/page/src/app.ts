@@ -4,7 +4,7 @@ import { h, sig } from './dom.ts';
 import { Bar } from './bar.ts';
 import { Panels } from './panels.ts';
 import { Plots } from './plots.ts';
-import type { Chunk, News, Status } from './protocol.ts';
+import type { Chunk, Facts, News, Status } from './protocol.ts';
 import { integratorError } from './protocol.ts';
 import { standardPlots } from './quantities.ts';
 import { Run } from './run.ts';
@@ -13,8 +13,10 @@ import { cycleTheme } from './theme.ts';
 
 export type Mode = 'live' | 'replay' | 'report';
 
-/** Frames asked for at once. */
-const REQUEST = 1000;
+/** The engine that the settings of a run name. */
+function engineOf(facts: Facts): string | undefined {
+  return (facts?.settings as { engine?: string } | undefined)?.engine;
+}
 
 export class App {
   readonly stage: Stage;
@@ -102,8 +104,11 @@ export class App {
       }
       case 'run': {
         const run = this.run(news.run);
+        // Optimal motions come without forces of joints and without a ledger of their own.
+        if (run.id === 0 && engineOf(news.facts) === 'optimize') for (const title of ['energy error', 'worst gap']) this.plots.remove(title);
         Object.assign(run, { label: news.label, total: news.frames, firstOnServer: news.first, growing: news.growing, facts: news.facts });
         if (this.mode !== 'live' || run.id !== 0) this.fetch(run);
+        this.tellDamage();
         this.panels.runs();
         break;
       }
@@ -140,8 +145,9 @@ export class App {
     if (!run) return;
     const first = run.frames.length === 0;
     const live = this.mode === 'live' && run.id === 0;
-    if (!run.add(chunk)) {
+    if (!(live ? run.add(chunk) : run.answer(chunk))) {
       if (live) this.filling = false;
+      else if (run.growing) setTimeout(() => this.fetch(run), 150);
       return;
     }
     if (first && run.id === 0) {
@@ -154,18 +160,22 @@ export class App {
       if (this.following) this.t = run.end;
       if (chunk.frames.length > 1 || chunk.frames[0].index < run.frames[run.frames.length - 1].index) this.filling = false;
       this.fill(run);
-    } else if (run.frames.length < run.total || run.growing) this.fetch(run);
-    else if (run.id === 0 && this.stage.main && this.t === run.start) this.stage.fit();
+      run.forget();
+    } else {
+      this.fetch(run);
+      if (run.id === 0 && run.every > 1) this.panels.runs();
+      if (!run.asked && run.id === 0 && this.stage.main && this.t === run.start) this.stage.fit();
+    }
     this.stage.dirty = true;
   }
 
-  /** Asks for the next frames of a run that lies ready. */
+  /** Asks for the next frames of a run that lies ready, one piece at a time. */
   private fetch(run: Run): void {
-    const last = run.frames[run.frames.length - 1];
-    const from = last ? last.index + 1 : run.firstOnServer;
-    const end = run.firstOnServer + run.total;
-    if (from < end) this.send({ type: 'frames', run: run.id, from, count: REQUEST });
-    else if (run.growing) setTimeout(() => this.send({ type: 'frames', run: run.id, from, count: REQUEST }), 150);
+    if (run.asked || this.mode === 'report' || !this.runs.includes(run)) return;
+    run.asked = run.wanted(this.t);
+    if (!run.asked) return;
+    const { from, count, every } = run.asked;
+    this.send({ type: 'frames', run: run.id, from, count, every });
   }
 
   /** A slow page has missed frames of a live run: it asks for them, one piece at a time. */
@@ -180,6 +190,12 @@ export class App {
   tell(message: string | null): void {
     this.notice.hidden = !message;
     if (message && this.notice.textContent !== message) this.notice.textContent = message;
+  }
+
+  /** A recording that is not whole is not shown as if it were. */
+  private tellDamage(): void {
+    const damaged = this.runs.filter((run) => run.facts?.integrity && run.facts.integrity !== 'complete');
+    if (damaged.length > 0) this.tell(damaged.map((run) => `${run.label}: ${run.facts?.integrity}; what is before is shown.`).join(' '));
   }
 
   connected(yes: boolean): void {
@@ -327,6 +343,8 @@ export class App {
       }
       this.stage.dirty = true;
     }
+    // All frames around the time that is shown, of runs too long to be here as a whole.
+    for (const long of this.runs) if (long.every > 1) this.fetch(long);
     if (run && run.frames.length > 0) {
       const moved = this.stage.dirty;
       this.stage.draw(this.t);
@@ -344,12 +362,14 @@ export class App {
     const frame = run.frames[run.before(this.t)];
     if (!frame) return;
     const status = this.status;
-    const engine = status?.engine ?? (run.facts?.settings as { engine?: string } | undefined)?.engine;
+    const engine = status?.engine ?? engineOf(run.facts);
+    const simulated = engine !== 'optimize';
     const texts = [
-      engine ? `${engine} engine` : '',
-      `gap ${sig(frame.ledger[6], 2)} m`,
-      `energy error ${sig(integratorError(frame), 2)} J`,
+      engine ? (simulated ? `${engine} engine` : 'optimal motion') : '',
+      simulated ? `gap ${sig(frame.ledger[6], 2)} m` : '',
+      simulated ? `energy error ${sig(integratorError(frame), 2)} J` : '',
       frame.contacts > 0 ? `${frame.contacts} ${frame.contacts === 1 ? 'contact' : 'contacts'}` : '',
+      run.every > 1 ? `plots: 1 in ${run.every} frames` : '',
       this.mode === 'live' && this.playing ? `${sig(status?.real_time_factor ?? 0, 2)} × real time` : '',
     ].filter((text) => text !== '');
     const key = texts.join('|');

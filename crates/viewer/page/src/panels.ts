@@ -98,7 +98,12 @@ export class Panels {
     ] as const;
     const counts = facts.filter(([n]) => n > 0).map(([n, one, many]) => `${n} ${n === 1 ? one : many}`);
     this.about.replaceChildren(h('p', {}, scene.description || scene.name), h('p', { class: 'quiet' }, counts.join(', ')));
-    const facts2 = this.app.main?.facts;
+    const main = this.app.main;
+    if (main && main.every > 1) {
+      const text = `${main.total} frames, too many for the page at once: plots and trails have one in ${main.every}; around the time that is shown, every one is loaded.`;
+      this.about.append(h('p', { class: 'quiet', 'data-thinned': String(main.every) }, text));
+    }
+    const facts2 = main?.facts;
     const settings = facts2?.settings as Record<string, unknown> | undefined;
     if (settings) this.about.append(table(settings));
     const certificate = facts2?.certificate as Record<string, unknown> | null | undefined;

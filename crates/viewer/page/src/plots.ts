@@ -3,7 +3,8 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { h, iconButton, sig } from './dom.ts';
-import type { PlotSpec } from './quantities.ts';
+import type { Frame } from './protocol.ts';
+import type { PlotSpec, Quantity } from './quantities.ts';
 import type { Run } from './run.ts';
 
 const COLORS = ['#4c8dd6', '#e8903a', '#3fa96b', '#d6587a', '#8f6fd1'];
@@ -17,6 +18,18 @@ interface Card {
   values: HTMLElement[];
   /** What of the runs is drawn: label, version, epoch. */
   drawn: string;
+  lines: Map<number, Lines>;
+}
+
+/** The lines of a run as far as they are settled. */
+interface Lines {
+  epoch: number;
+  /** Frames of which the extremes are drawn. */
+  group: number;
+  /** Frames, and points of them, that will not change. */
+  done: number;
+  points: number;
+  table: number[][];
 }
 
 export class Plots {
@@ -49,7 +62,7 @@ export class Plots {
     this.element.append(box);
     const plot = new uPlot(this.options(spec, place), [[], ...spec.quantities.map(() => [])], place);
     new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: place.clientHeight })).observe(place);
-    this.cards.push({ spec, plot, box, values, drawn: '' });
+    this.cards.push({ spec, plot, box, values, drawn: '', lines: new Map() });
     this.listen(plot);
   }
 
@@ -77,13 +90,13 @@ export class Plots {
       height: Math.max(place.clientHeight, 60),
       legend: { show: false },
       cursor: { sync: { key: 'gelenk' }, drag: { x: false, y: false }, points: { size: 6 } },
-      scales: { x: { time: false, range: (_, low, high) => (high > low ? [low, high] : [low ?? 0, (low ?? 0) + 1]) }, y: { range: (_, low, high) => range(low, high) } },
+      scales: { x: { time: false, range: (_, low, high) => span(low, high) }, y: { range: (_, low, high) => range(low, high) } },
       axes: [
         { ...axis, size: 24, values: numbers },
         { ...axis, size: 58, values: numbers },
       ],
       series: [{}, ...this.series(spec)],
-      hooks: { draw: [(plot) => this.drawTime(plot)] },
+      hooks: { draw: [(plot) => drawUnit(plot, ink()), (plot) => this.drawTime(plot)] },
     };
   }
 
@@ -156,21 +169,41 @@ export class Plots {
       plot.addSeries({ ...this.series(spec)[i], width: 1.2, dash: [5, 4], alpha: 0.75 });
     }
     // All runs on the times of all.
-    const tables = [main, ...ghosts].map((run) => this.table(run, spec));
+    const tables = [main, ...ghosts].map((run) => this.table(run, card));
     plot.setData(tables.length === 1 ? (tables[0] as uPlot.AlignedData) : uPlot.join(tables as uPlot.AlignedData[]));
   }
 
-  private table(run: Run, spec: PlotSpec): number[][] {
+  /** The lines of a run: where there are too many frames, those with the least and the largest value of each group, so that no peak is lost. */
+  private table(run: Run, card: Card): number[][] {
+    const { quantities } = card.spec;
     const frames = run.frames;
-    const every = Math.max(1, Math.ceil(frames.length / MOST_POINTS));
-    const out: number[][] = [[], ...spec.quantities.map(() => [])];
-    for (let i = 0; i < frames.length; i += every) {
-      const frame = frames[i];
-      if (out[0].length > 0 && frame.t <= out[0][out[0].length - 1]) continue;
-      out[0].push(frame.t);
-      spec.quantities.forEach((quantity, k) => out[k + 1].push(quantity.value(frame)));
+    const most = MOST_POINTS / (2 * quantities.length);
+    let group = 1;
+    while (frames.length / group > most && frames.length > MOST_POINTS) group *= 2;
+    let known = card.lines.get(run.id);
+    if (!known || known.epoch !== run.epoch || known.group !== group || known.done > frames.length) {
+      known = { epoch: run.epoch, group, done: 0, points: 0, table: [[], ...quantities.map(() => [])] };
+      card.lines.set(run.id, known);
     }
-    return out;
+    // The last group may have grown: it is drawn anew.
+    const { table } = known;
+    for (const column of table) column.length = known.points;
+    const put = (frame: Frame): void => {
+      const last = table[0].length - 1;
+      if (last >= 0 && frame.t <= table[0][last]) return;
+      table[0].push(frame.t);
+      quantities.forEach((quantity, k) => table[k + 1].push(quantity.value(frame)));
+    };
+    for (let at = known.done; at < frames.length; at += group) {
+      const end = Math.min(at + group, frames.length);
+      if (group === 1) put(frames[at]);
+      else for (const i of extremes(frames, at, end, quantities)) put(frames[i]);
+      if (end - at === group && end < frames.length) {
+        known.done = end;
+        known.points = table[0].length;
+      }
+    }
+    return table;
   }
 
   private showValues(card: Card): void {
@@ -186,6 +219,39 @@ export class Plots {
   theme(): void {
     for (const card of this.cards) card.plot.redraw();
   }
+}
+
+/** Says what lies along the horizontal axis, in the corner that the labels leave free. */
+function drawUnit(plot: uPlot, colour: string): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.fillStyle = colour;
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'right';
+  ctx.textBaseline = 'top';
+  ctx.fillText('t, s', bbox.left - 16 * devicePixelRatio, bbox.top + bbox.height + 8 * devicePixelRatio);
+  ctx.restore();
+}
+
+/** The frames of a group in which a quantity is least or largest, in order, and its first and last. */
+function extremes(frames: Frame[], from: number, to: number, quantities: Quantity[]): number[] {
+  const chosen = new Set([from, to - 1]);
+  for (const quantity of quantities) {
+    let [low, high, atLow, atHigh] = [Infinity, -Infinity, from, from];
+    for (let i = from; i < to; i++) {
+      const value = quantity.value(frames[i]);
+      if (value < low) [low, atLow] = [value, i];
+      if (value > high) [high, atHigh] = [value, i];
+    }
+    chosen.add(atLow).add(atHigh);
+  }
+  return [...chosen].sort((a, b) => a - b);
+}
+
+/** The range of times; one second where there is only one moment. */
+function span(low: number | null, high: number | null): [number, number] {
+  const from = low !== null && Number.isFinite(low) ? low : 0;
+  return high !== null && high > from ? [from, high] : [from, from + 1];
 }
 
 /** A range with some air; never empty. */

@@ -70,6 +70,9 @@ void main() {
   gl_FragColor = vec4(ink, strength * far);
 }`;
 
+/** Width of the tools at the right edge, px. */
+const TOOLS = 60;
+
 export class Stage {
   readonly canvas: HTMLCanvasElement;
   readonly looks: Looks = { joints: true, jointForces: false, contactForces: false, trails: false };
@@ -159,6 +162,8 @@ export class Stage {
     if (width === 0 || height === 0) return;
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
+    // The middle of what the tools leave free is the middle of the picture.
+    this.camera.setViewOffset(width, height, TOOLS / 2, 0, width, height);
     this.camera.updateProjectionMatrix();
     this.dirty = true;
   }
@@ -233,7 +238,8 @@ export class Stage {
     const right = new Vector3(0, 0, 1).cross(view).normalize();
     const up = view.clone().cross(right);
     const tall = Math.tan((this.camera.fov * Math.PI) / 360);
-    const wide = tall * this.camera.aspect;
+    const free = Math.max(0.5, 1 - TOOLS / Math.max(this.canvas.clientWidth, 1));
+    const wide = tall * this.camera.aspect * free;
     const corner = new Vector3();
     let distance = 0.4 * this.size;
     for (let i = 0; i < 8; i++) {

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -227,6 +227,80 @@ test('replay: no state is lost, plots and scene go together, also on a phone', {
   }
 });
 
+test('replay: of a run too long for the page, every frame is there where it is looked at', { timeout: 120000 }, async () => {
+  const run = spawnSync(gelenk, ['run', 'double-pendulum', '--duration', '40', '--step', '0.005', '--sample', '0.005', '--output', 'long.mcap', '--quiet'], { cwd: folder });
+  assert.equal(run.status, 0, String(run.stderr));
+  const { child, address } = await serve('long.mcap');
+  try {
+    // As if the page had room for 200 kB only.
+    const { page, context, faults } = await open(`${address}?memory=200000`);
+    await page.waitForFunction(() => window.gelenk.main.end > 40 - 1e-9);
+    const { every, kept, total, start } = await page.evaluate(() => {
+      const { main } = window.gelenk;
+      return { every: main.every, kept: main.frames.length, total: main.total, start: main.start };
+    });
+    assert.equal(total, 8001);
+    assert.equal(start, 0);
+    assert.ok(every >= 8 && kept < total / 2, `one in ${every}, ${kept} of ${total}`);
+    assert.match(await page.locator('.chips').textContent(), new RegExp(`1 in ${every} frames`));
+    assert.equal(await page.locator('[data-thinned]').getAttribute('data-thinned'), String(every));
+    for (const t of [20, 33.3, 5, 39.99]) {
+      // Pressing → moves by one sample, not by those that are kept everywhere.
+      await page.evaluate((t) => window.gelenk.seek(t), t);
+      await page.waitForFunction(() => {
+        const { main, t } = window.gelenk;
+        const i = main.before(t);
+        return main.frames[i + 1] && main.frames[i + 1].index === main.frames[i].index + 1;
+      });
+      const before = await time(page);
+      await page.keyboard.press('ArrowRight');
+      const after = await time(page);
+      assert.ok(after > before && after - before < 0.0051, `${before} → ${after}`);
+    }
+    // What is no longer looked at is given up again, and nothing else.
+    for (let t = 1; t < 40; t += 3) {
+      await page.evaluate((t) => window.gelenk.seek(t), t);
+      await page.waitForFunction(() => {
+        const { main, t } = window.gelenk;
+        return main.frames[main.before(t) + 1].index === main.frames[main.before(t)].index + 1;
+      });
+    }
+    const state = await page.evaluate(() => {
+      const { frames, every } = window.gelenk.main;
+      const coarse = frames.filter((frame) => frame.index % every === 0).length;
+      return { n: frames.length, sorted: frames.every((frame, i) => i === 0 || frame.index > frames[i - 1].index), coarse };
+    });
+    assert.ok(state.sorted && state.n < 0.75 * total && state.coarse === Math.ceil(total / every), JSON.stringify(state));
+    // It plays through, piece by piece.
+    await page.evaluate(() => window.gelenk.setSpeed(16));
+    await page.keyboard.press('Home');
+    await page.getByRole('button', { name: 'Play (space)' }).click();
+    await page.waitForFunction(() => window.gelenk.t > 39.99, null, { timeout: 60000 });
+    assert.deepEqual(faults, []);
+    await context.close();
+  } finally {
+    child.kill('SIGINT');
+  }
+});
+
+test('replay: a recording that breaks off is shown as far as it goes, and says so', { timeout: 60000 }, async () => {
+  const run = spawnSync(gelenk, ['run', 'four-bar', '--duration', '2', '--output', 'whole.mcap', '--quiet'], { cwd: folder });
+  assert.equal(run.status, 0, String(run.stderr));
+  const bytes = readFileSync(join(folder, 'whole.mcap'));
+  writeFileSync(join(folder, 'cut.mcap'), bytes.subarray(0, Math.floor(0.6 * bytes.length)));
+  const { child, address } = await serve('cut.mcap');
+  try {
+    const { page, context, faults } = await open(address);
+    await page.waitForFunction(() => !window.gelenk.main.asked);
+    assert.match(await page.getByRole('status').textContent(), /truncated at byte \d+/);
+    assert.ok((await page.evaluate(() => window.gelenk.main.end)) < 2);
+    assert.deepEqual(faults, []);
+    await context.close();
+  } finally {
+    child.kill('SIGINT');
+  }
+});
+
 test('a report opens from its file, without a network', { timeout: 120000 }, async () => {
   const path = join(folder, 'report.html');
   const run = spawnSync(gelenk, ['run', 'newtons-cradle', '--duration', '1', '--no-record', '--report', path, '--quiet'], { cwd: folder });
@@ -259,4 +333,20 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   if (shots) await second.page.screenshot({ path: join(shots, 'equations.png'), fullPage: true });
   assert.deepEqual(second.faults, []);
   await second.context.close();
+
+  const optimum = join(folder, 'optimum.html');
+  const optimize = spawnSync(gelenk, ['optimize', 'walk-0.1', '--report', optimum, '--no-checkpoint', '--no-record', '--quiet'], { cwd: folder });
+  assert.equal(optimize.status, 0, String(optimize.stderr));
+  const third = await open(pathToFileURL(optimum).href, { offline: true });
+  await third.page.getByRole('button', { name: 'Play (space)' }).click();
+  await third.page.waitForFunction(() => window.gelenk.t > 0.05);
+  for (const title of ['Result', 'Certificate', 'Controls', 'Conditions', 'Iterations', 'Settings', 'Problem']) {
+    assert.equal(await third.page.locator('article h2', { hasText: new RegExp(`^${title}$`) }).count(), 1, title);
+  }
+  const pictures = third.page.locator('article img');
+  assert.ok((await pictures.count()) >= 4);
+  for (const picture of await pictures.all()) assert.ok(await picture.evaluate((image) => image.decode().then(() => image.naturalWidth > 300)));
+  if (shots) await third.page.screenshot({ path: join(shots, 'optimum.png'), fullPage: true });
+  assert.deepEqual(third.faults, []);
+  await third.context.close();
 });

@@ -24,6 +24,9 @@ const MOST_LINEAR_SOLVES: u64 = 30;
 /// A worst error that grows to this times the first is lost.
 const LOST: f64 = 100.0;
 
+/// A guess that leaves rates of joints beyond this is none, m/s or rad/s.
+const POOR_GUESS: f64 = 1.0;
+
 /// [`Solver::correct_positions`] of models with bounds.
 pub(super) fn correct_positions(
     model: &Model,
@@ -141,6 +144,9 @@ fn settle_rows(
     let (mut solves, mut first) = (0, f64::INFINITY);
     // Friction that begins to slip has a finer tolerance from then on.
     let lost = if scratch.rows.contacts.is_empty() { LOST } else { LOST / SLIP_PART };
+    if !model.forces.is_empty() && joints_fly_apart(scratch, false) {
+        solves += settle_linear(scratch);
+    }
     while solves < MOST_SOLVES {
         let worst = look_ahead(model, method, look, floor, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
@@ -154,6 +160,35 @@ fn settle_rows(
     }
     scratch.rows.take_back(false, &mut scratch.bodies);
     (solves, false)
+}
+
+/// Whether joints are being left faster than any guess should leave them. If so, what is missing to rates of 0 (or those `wanted`) is the right
+/// side of the next solve, in which rows with bounds keep their impulses.
+///
+/// A kick by loads makes light bodies so fast that free flight may end anywhere; an impulse cut at its bound does the same, and what the
+/// other bounded rows then see says nothing about the side that they belong to.
+fn joints_fly_apart(scratch: &mut Scratch, wanted: bool) -> bool {
+    let Scratch { bodies, rows, .. } = scratch;
+    let mut fast = false;
+    let mut e = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        if rows.inactive[i] || rows.blocks[i].bound != Bound::None {
+            continue;
+        }
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        for k in 0..n {
+            e[k] -= if wanted { rows.wanted[row + k] } else { 0.0 };
+            rows.error[row + k] = -e[k];
+        }
+        fast |= norm(&e[..n]) > POOR_GUESS;
+    }
+    if fast {
+        for (i, block) in rows.blocks.iter().enumerate() {
+            rows.out[i] = rows.inactive[i] || block.bound != Bound::None;
+        }
+    }
+    fast
 }
 
 /// Velocity correction by the active set.
@@ -172,6 +207,10 @@ fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) 
         solve_and_apply(scratch, true);
         slip_at_instant(scratch);
         solves += 1;
+        if joints_fly_apart(scratch, false) {
+            solve_and_apply(scratch, true);
+            solves += 1;
+        }
     }
     scratch.rows.take_back(true, &mut scratch.bodies);
     (solves, false)
@@ -192,6 +231,9 @@ fn settle_linear(scratch: &mut Scratch) -> u64 {
     let size = rows.error.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
     for solve in 1..=MOST_LINEAR_SOLVES {
         solve_and_apply(scratch, false);
+        if joints_fly_apart(scratch, true) {
+            solve_and_apply(scratch, false);
+        }
         let Scratch { bodies, rows, .. } = scratch;
         let (mut left, mut changed) = (0.0, false);
         let slipping = slip_linear(rows, bodies);

@@ -70,6 +70,10 @@ impl Solver for Direct {
         if factorize(rows, bodies, direct).weakest > WEAK {
             rows.impulse.copy_from_slice(&rows.guess);
             apply(bodies, rows, &rows.guess);
+        } else if !model.forces.is_empty() {
+            // A kick by loads makes light bodies fast, and free flight with such velocities may end anywhere: first J v + C_t = 0.
+            look_at_velocities(1.0, scratch);
+            solve_and_apply(scratch, false);
         }
         let see = |scratch: &mut Scratch| look_ahead(model, method, look, floor, scratch);
         let solve = |scratch: &mut Scratch| solve_and_apply(scratch, false);

@@ -84,7 +84,7 @@ spec! {
         plane: Option<PlaneSpec>,
         /// Heights over a grid in x and y, for fixed bodies.
         heightfield: Option<HeightfieldSpec>,
-        /// A triangle mesh from an STL or OBJ file.
+        /// A triangle mesh from an STL, OBJ or Collada (dae) file.
         mesh: Option<MeshSpec>,
         /// Its place on the body, m; the origin if left out.
         position: Option<Vec3Spec>,
@@ -146,7 +146,7 @@ spec! {
 
     /// A triangle mesh. It must be closed for mass and inertia.
     pub struct MeshSpec {
-        /// Path of an STL or OBJ file, relative to this file.
+        /// Path of an STL, OBJ or Collada (dae) file, relative to this file.
         file: Text,
         /// Factor on its coordinates (0.001 for millimetres), one or three; 1 if left out.
         scale: Option<super::ScaleSpec>,

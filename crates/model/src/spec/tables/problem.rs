@@ -194,5 +194,11 @@ spec! {
         max_iterations: Option<Scalar>,
         /// Whether the interior point's solution is polished by SQP steps.
         polish: Option<bool>,
+        /// Number of starts; 1 if left out.
+        starts: Option<Scalar>,
+        /// Seed of random starts; 0 if left out.
+        seed: Option<Scalar>,
+        /// No start follows one that reached this objective.
+        goal: Option<Scalar>,
     }
 }
