@@ -26,10 +26,10 @@ use crate::solver::{Crossing, Factor, factorize};
 use crate::step::prepare;
 
 /// So many steps before a singular position, at the speed there is, the motion goes over to the curve, and so many after it comes back.
-const STEPS_ABOUT: f64 = 8.0;
+const STEPS_ABOUT: f64 = 6.0;
 
 /// How much farther the curve is followed than that.
-const REACH: f64 = 1.5;
+const REACH: f64 = 2.0;
 
 /// Below this part of its largest value μ is looked at in any case: slow motions come as near as this in many steps.
 const NEAR: f64 = 0.02;

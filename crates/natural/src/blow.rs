@@ -458,12 +458,13 @@ impl Curve {
         let mut z = self.z.clone();
         let zero = vec![0.0; n];
         let mut before = f64::INFINITY;
-        let mut factors = None;
+        // The matrix, and how far z has gone since it was made.
+        let mut factors: Option<(LU<f64, Dyn, Dyn>, f64)> = None;
         for _ in 0..25 {
             // The foot of the perpendicular to the tangent there, not to one of before: a motion must not depend on what was asked last.
-            let lu = match factors.take() {
-                Some(lu) => lu,
-                None => {
+            let (lu, gone) = match factors.take() {
+                Some((lu, gone)) if gone < 1e-9 => (lu, gone),
+                _ => {
                     let lu = self.bordered(&z, weights);
                     let mut d1 = DVector::zeros(n);
                     d1[n - 1] = 1.0;
@@ -472,7 +473,7 @@ impl Curve {
                     }
                     let (_, tau, _) = self.outward(&z, d1.as_slice(), &zero);
                     self.face(&tau)?;
-                    lu
+                    (lu, 0.0)
                 }
             };
             let (p, _, _) = self.outward(&z, &zero, &zero);
@@ -488,15 +489,16 @@ impl Curve {
             for (z, d) in z.iter_mut().zip(right.iter()) {
                 *z += d;
             }
+            factors = Some((lu, gone + step));
             if step <= 2e-15 || step < 1e-12 && step >= 0.25 * before {
                 break;
             }
-            if step < 1e-9 {
-                factors = Some(lu);
-            }
             before = step;
         }
-        let factors = self.bordered(&z, weights);
+        let factors = match factors {
+            Some((lu, gone)) if gone < 1e-13 => lu,
+            _ => self.bordered(&z, weights),
+        };
         let mut d1 = DVector::zeros(n);
         d1[n - 1] = 1.0;
         let solved = factors.solve_mut(&mut d1);
