@@ -72,9 +72,10 @@ struct Runner {
 
 impl Runner {
     fn new(simulation: &Simulation<'_>, settings: &RunSettings) -> Self {
-        let (h, duration) = (settings.step, settings.duration);
-        // A duration, however short beside the step, is one step at least.
-        let n = (duration / h - 1e-9).ceil().max(if duration > 0.0 { 1.0 } else { 0.0 });
+        let duration = settings.duration;
+        // A step longer than the run is as long as the run.
+        let h = if duration > 0.0 { settings.step.min(duration) } else { settings.step };
+        let n = (duration / h - 1e-9).ceil().max(0.0);
         let rest = duration - (n - 1.0) * h;
         let last_h = if (rest - h).abs() <= 1e-9 * h { h } else { rest };
         let mut at = settings.at.clone();
