@@ -219,7 +219,8 @@ mod tests {
             "rope-bridge" => 80,
             "walker" | "stewart-platform" | "robot-arm" | "chain-100" => 400,
             name if name.starts_with("eight-loop") => 1000,
-            "four-bar-ladder" | "cuboid" | "flyball-governor" => 1000,
+            "four-bar-ladder" | "cuboid" | "flyball-governor" | "lying-eight"
+            | "degenerate-crank" => 1000,
             _ => 4000,
         }
     }
@@ -233,7 +234,15 @@ mod tests {
             if model.bodies.iter().any(|body| body.contact.collide) {
                 continue;
             }
-            let found = long_run(&model, steps(scene.name), None).expect("runs");
+            let found = match (scene.name, long_run(&model, steps(scene.name), None)) {
+                // No smooth motion passes its tip.
+                ("cusp", found) => {
+                    let why = found.err().expect("it has no long run").to_string();
+                    assert!(why.contains("no smooth motion"), "{why}");
+                    continue;
+                }
+                (_, found) => found.expect("runs"),
+            };
             assert!(found.gap <= 1.0, "{}: gap of {} tolerances", scene.name, found.gap);
             assert_eq!(found.steps, steps(scene.name));
         }

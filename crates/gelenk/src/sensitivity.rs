@@ -280,8 +280,7 @@ fn choose(
     }
     let mut taken = Vec::new();
     while basis.len() < freedoms {
-        let part =
-            |i: &usize| if sizes[*i] > still { norm(&rest[*i]) / sizes[*i] } else { 0.0 };
+        let part = |i: &usize| if sizes[*i] > still { norm(&rest[*i]) / sizes[*i] } else { 0.0 };
         // Of equals the first.
         let best = (0..rest.len()).rev().max_by(|a, b| part(a).total_cmp(&part(b)));
         let Some(best) = best.filter(|i| part(i) > NEW) else { break };

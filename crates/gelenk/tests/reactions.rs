@@ -148,7 +148,7 @@ duration = 0.5
 step = 1e-4
 "#;
     let moment = -2.0 * 9.81 * 0.5 * 1.5_f64.cos();
-    for (engine, near) in [("impulse", 5e-3), ("dae", 1e-8), ("lagrange", 1e-8)] {
+    for (engine, near) in [("impulse", 5e-3), ("dae", 1e-8)] {
         let (seen, ..) = run(text, engine, |_| {});
         assert!((seen.torque.y - moment).abs() < near, "{engine}: {} {moment}", seen.torque.y);
     }
@@ -212,8 +212,7 @@ mass = 1
 shape = { sphere = { radius = 0.1 } }
 [run]
 duration = 2
-step = 1e10
 "#;
-    let (_, t, steps) = run(text, "impulse", |_| {});
+    let (_, t, steps) = run(text, "impulse", |loaded| loaded.model.run.step = 1e10);
     assert_eq!((t, steps), (2.0, 1));
 }
