@@ -217,7 +217,7 @@ mod tests {
     fn steps(name: &str) -> u64 {
         match name {
             "rope-bridge" => 80,
-            "walker" | "stewart-platform" | "robot-arm" | "chain-100" => 400,
+            "walker" | "stewart-platform" | "robot-arm" | "chain-100" | "quadruped" => 400,
             name if name.starts_with("eight-loop") => 1000,
             "four-bar-ladder" | "cuboid" | "flyball-governor" | "lying-eight"
             | "degenerate-crank" => 1000,

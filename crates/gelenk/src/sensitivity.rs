@@ -129,7 +129,7 @@ pub fn sensitivity(
             equations.slopes(&mut tangents, t0, &wronski.y_start, &positions, &list)
         })
         .collect();
-    let largest = slopes.iter().map(|m| m.amax()).fold(0.0, f64::max);
+    let largest = slopes.iter().map(DMatrix::amax).fold(0.0, f64::max);
     for (group, slopes) in groups.iter().zip(&slopes) {
         choose(group, slopes, STILL * largest, f, &mut chosen, &mut basis);
     }

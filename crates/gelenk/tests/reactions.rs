@@ -33,7 +33,7 @@ impl Observer for Seen {
 
 fn run(text: &str, engine: &str, change: impl FnOnce(&mut Loaded)) -> (Seen, f64, u64) {
     let mut loaded = parse(text);
-    loaded.model.run.engine = engine.to_owned();
+    engine.clone_into(&mut loaded.model.run.engine);
     change(&mut loaded);
     let mut seen = Seen::default();
     let settings = loaded.model.run.clone();
