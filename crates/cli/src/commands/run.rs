@@ -9,7 +9,7 @@ use gelenk::accuracy::AccuracyError;
 use gelenk::export::sample_json;
 use gelenk::film::film_strip;
 use gelenk::model::{
-    BodyKind, Event, Loaded, Model, Observer, RunReport, RunSettings, Sample, State,
+    BodyKind, Event, Loaded, Model, Observer, RowBlock, RunReport, RunSettings, Sample, State,
 };
 use gelenk::recording::{FileSink, Header};
 use gelenk::thin::Thinned;
@@ -274,6 +274,12 @@ impl Parts<'_> {
             }
             warnings.push(warning);
         }
+        if let Some(warning) = rounding_warning(model, settings, report) {
+            if manner.talks() {
+                show::warning(&warning);
+            }
+            warnings.push(warning);
+        }
         let mut json = gelenk::report::run_json(model, settings, report, wall_seconds);
         json.insert("samples".to_owned(), watch.samples.clone().into());
         json.insert("final".to_owned(), gelenk::start::start_json(model, &report.state));
@@ -283,6 +289,22 @@ impl Parts<'_> {
         text.push('\n');
         Answer::done(Value::Object(json), text)
     }
+}
+
+/// A joint whose gap is above a tolerance that is finer than rounding.
+fn rounding_warning(model: &Model, settings: &RunSettings, report: &RunReport) -> Option<String> {
+    if report.engine != "impulse" {
+        return None;
+    }
+    let over = |(block, gap): (&RowBlock, &f64)| {
+        let tolerance = block.tolerance.unwrap_or(settings.tolerance);
+        (*gap > tolerance * (1.0 + 1e-6)).then(|| (block.name.clone(), *gap, tolerance))
+    };
+    let worst = model.rows.iter().zip(&report.worst_gaps).filter_map(over);
+    let (name, gap, tolerance) = worst.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "`{name}` is open by {gap:.1e}, above its tolerance of {tolerance:.1e}: rounding leaves no less"
+    ))
 }
 
 /// What was changed to make the velocities fit the joints, if it is more than rounding.
