@@ -40,6 +40,8 @@ export class App {
   private readonly notice = h('div', { class: 'notice', role: 'status', hidden: true });
   private last = 0;
   private plotted = 0;
+  /** Something was drawn that the plots and the line of numbers do not show yet. */
+  private stale = false;
   private filling = false;
   private lastPull = 0;
 
@@ -348,9 +350,10 @@ export class App {
     // All frames around the time that is shown, of runs too long to be here as a whole.
     for (const long of this.runs) if (long.every > 1) this.fetch(long);
     if (run && run.frames.length > 0) {
-      const moved = this.stage.dirty;
+      this.stale ||= this.stage.dirty;
       this.stage.draw(this.t);
-      if (moved && now - this.plotted > 90) {
+      if (this.stale && now - this.plotted > 90) {
+        this.stale = false;
         this.plotted = now;
         this.refreshPlots();
         this.chipsNow(run);

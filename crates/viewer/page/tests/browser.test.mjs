@@ -59,11 +59,38 @@ async function open(address, options = {}) {
   }
   // How a slower machine would see it: THROTTLE=8.
   if (process.env.THROTTLE) await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate: Number(process.env.THROTTLE) });
+  // Pictures and messages that come early or late, to find what the tests take for granted: JITTER=200 (milliseconds).
+  if (process.env.JITTER) {
+    await page.addInitScript((most) => {
+      const frame = window.requestAnimationFrame.bind(window);
+      window.requestAnimationFrame = (draw) => frame(() => setTimeout(() => draw(performance.now()), most * Math.random()));
+    }, Number(process.env.JITTER));
+  }
   await page.goto(address);
   await page.waitForFunction(() => (window.gelenk?.main?.frames.length ?? 0) > 0 && window.gelenk.stage.main !== null);
   return { page, context, faults };
 }
 
+/** Waits until something holds in the page; if it never does, says what was there instead. */
+async function until(page, what, holds, arg = null, timeout = 30000) {
+  try {
+    await page.waitForFunction(holds, arg, { timeout });
+  } catch (error) {
+    const now = await page.evaluate(() => {
+      const { t, playing, main, ghosts } = window.gelenk;
+      const { end, every, total, frames } = main;
+      return { t, playing, end, every, total, frames: frames.length, ghosts: ghosts.length, chips: document.querySelector('.chips')?.textContent };
+    });
+    throw new Error(`${what}: not within ${timeout / 1000} s; ${JSON.stringify(now)}`, { cause: error });
+  }
+}
+/** Waits for the text of an element. */
+async function reads(page, selector, pattern) {
+  const place = page.locator(selector, { hasText: pattern });
+  await place.first().waitFor({ state: 'attached' }).catch(async (error) => {
+    throw new Error(`${selector} does not come to read ${pattern}: ${await page.locator(selector).allTextContents()}`, { cause: error });
+  });
+}
 const time = (page) => page.evaluate(() => window.gelenk.t);
 const placeOf = (page, body) => page.evaluate((i) => window.gelenk.stage.main.bodies[i].position.toArray(), body);
 const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
@@ -83,7 +110,7 @@ test('live: plays, is dragged, slid and overlaid', { timeout: 120000 }, async ()
   const { child, address } = await serve('double-pendulum');
   try {
     const { page, context, faults } = await open(address);
-    assert.equal(await page.locator('h1').textContent(), 'double-pendulum');
+    await reads(page, 'h1', /^double-pendulum$/);
     assert.equal(await time(page), 0);
 
     // Play, then pause.
@@ -144,24 +171,22 @@ test('live: plays, is dragged, slid and overlaid', { timeout: 120000 }, async ()
     await page.keyboard.press('r');
     await page.waitForFunction(() => window.gelenk.t < 1);
     await page.waitForFunction(() => window.gelenk.t > 0.4);
-    await page.keyboard.press('Space');
+    await pause(page);
     await page.getByRole('tab', { name: 'Plots' }).click();
-    await page.waitForTimeout(300);
-    const apart = await page.evaluate(() => {
-      const { main, ghosts } = window.gelenk.stage;
-      return main.bodies[2].position.distanceTo(ghosts[0].bodies[2].position);
-    });
     // The same model by two engines, shown between frames: apart by less than a millimetre or so.
-    assert.ok(apart < 5e-3, `engines agree: ${apart} m`);
+    await until(page, 'the engines agree', () => {
+      const { main, ghosts } = window.gelenk.stage;
+      return main.bodies[2].position.distanceTo(ghosts[0].bodies[2].position) < 5e-3;
+    });
     await shoot(page, 'overlay');
 
     // Scrub back: the run waits, the time is that of the line.
-    const end = await page.evaluate(() => window.gelenk.main.end);
-    await page.locator('.scrub').evaluate((input) => {
+    const half = await page.locator('.scrub').evaluate((input) => {
       input.value = String(0.5 * Number(input.max));
       input.dispatchEvent(new Event('input', { bubbles: true }));
+      return Number(input.value);
     });
-    await page.waitForFunction((end) => Math.abs(window.gelenk.t - 0.5 * end) < 0.05 * end + 1e-9, end);
+    await until(page, `at the line's ${half} s`, (half) => half > 0 && Math.abs(window.gelenk.t - half) < 0.05 * half, half);
     assert.deepEqual(faults, []);
     await context.close();
   } finally {
@@ -196,7 +221,7 @@ test('replay: no state is lost, plots and scene go together, also on a phone', {
     const over = page.locator('[data-plot="energy"] .u-over');
     const box = await over.boundingBox();
     await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-    assert.ok(Math.abs((await time(page)) - 1) < 0.1, String(await time(page)));
+    await until(page, 'at the middle of the run', () => Math.abs(window.gelenk.t - 1) < 0.1);
     await drawn(page);
 
     // Choosing a body offers its plots.
@@ -206,7 +231,7 @@ test('replay: no state is lost, plots and scene go together, also on a phone', {
       throw new Error(`nothing is chosen at ${JSON.stringify(at)}`, { cause: error });
     });
     await page.locator('.choice').getByRole('button', { name: 'velocity', exact: true }).click();
-    assert.equal(await page.locator('[data-plot^="body.coupler.velocity"]').count(), 1);
+    await page.locator('[data-plot^="body.coupler.velocity"]').waitFor();
     await page.keyboard.press('f');
     await page.keyboard.press('t');
     await page.waitForTimeout(300);
@@ -215,8 +240,7 @@ test('replay: no state is lost, plots and scene go together, also on a phone', {
     await context.close();
 
     const phone = await open(address, { viewport: { width: 390, height: 780 }, hasTouch: true, colorScheme: 'dark' });
-    const size = await phone.page.evaluate(() => [document.documentElement.scrollWidth, window.gelenk.stage.canvas.clientHeight]);
-    assert.ok(size[0] <= 390 && size[1] > 250, String(size));
+    await until(phone.page, 'fits the phone', () => document.documentElement.scrollWidth <= 390 && window.gelenk.stage.canvas.clientHeight > 250);
     await phone.page.getByRole('button', { name: 'Play (space)' }).tap();
     await phone.page.waitForFunction(() => window.gelenk.t > 0.2);
     await shoot(phone.page, 'phone');
@@ -242,8 +266,11 @@ test('replay: of a run too long for the page, every frame is there where it is l
     assert.equal(total, 8001);
     assert.equal(start, 0);
     assert.ok(every >= 8 && kept < total / 2, `one in ${every}, ${kept} of ${total}`);
-    assert.match(await page.locator('.chips').textContent(), new RegExp(`1 in ${every} frames`));
-    assert.equal(await page.locator('[data-thinned]').getAttribute('data-thinned'), String(every));
+    await until(page, 'the page says how many it has', () => {
+      const { every } = window.gelenk.main;
+      const thinned = document.querySelector('[data-thinned]')?.getAttribute('data-thinned');
+      return thinned === String(every) && document.querySelector('.chips').textContent.includes(`1 in ${every} frames`);
+    });
     for (const t of [20, 33.3, 5, 39.99]) {
       // Pressing → moves by one sample, not by those that are kept everywhere.
       await page.evaluate((t) => window.gelenk.seek(t), t);
@@ -254,8 +281,7 @@ test('replay: of a run too long for the page, every frame is there where it is l
       });
       const before = await time(page);
       await page.keyboard.press('ArrowRight');
-      const after = await time(page);
-      assert.ok(after > before && after - before < 0.0051, `${before} → ${after}`);
+      await until(page, `a step on from ${before}`, (before) => window.gelenk.t > before && window.gelenk.t - before < 0.0051, before);
     }
     // What is no longer looked at is given up again, and nothing else.
     for (let t = 1; t < 40; t += 3) {
@@ -265,12 +291,12 @@ test('replay: of a run too long for the page, every frame is there where it is l
         return main.frames[main.before(t) + 1].index === main.frames[main.before(t)].index + 1;
       });
     }
-    const state = await page.evaluate(() => {
-      const { frames, every } = window.gelenk.main;
+    await until(page, 'few frames, in order', () => {
+      const { frames, every, total } = window.gelenk.main;
       const coarse = frames.filter((frame) => frame.index % every === 0).length;
-      return { n: frames.length, sorted: frames.every((frame, i) => i === 0 || frame.index > frames[i - 1].index), coarse };
+      const sorted = frames.every((frame, i) => i === 0 || frame.index > frames[i - 1].index);
+      return sorted && frames.length < 0.75 * total && coarse === Math.ceil(total / every);
     });
-    assert.ok(state.sorted && state.n < 0.75 * total && state.coarse === Math.ceil(total / every), JSON.stringify(state));
     // It plays through, piece by piece.
     await page.evaluate(() => window.gelenk.setSpeed(16));
     await page.keyboard.press('Home');
@@ -292,7 +318,7 @@ test('replay: a recording that breaks off is shown as far as it goes, and says s
   try {
     const { page, context, faults } = await open(address);
     await page.waitForFunction(() => !window.gelenk.main.asked);
-    assert.match(await page.locator('.notice').textContent(), /truncated at byte \d+/);
+    await reads(page, '.notice', /truncated at byte \d+/);
     assert.ok((await page.evaluate(() => window.gelenk.main.end)) < 2);
     assert.deepEqual(faults, []);
     await context.close();
@@ -316,9 +342,8 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   await page.getByRole('tab', { name: /Events/ }).click();
   const first = page.locator('.events button').first();
   await first.click();
-  const when = await page.evaluate(() => window.gelenk.main.events[0].time);
-  assert.ok(Math.abs((await time(page)) - when) < 1e-9);
-  assert.ok((await page.locator('article table').count()) >= 2);
+  await until(page, 'at the first event', () => Math.abs(window.gelenk.t - window.gelenk.main.events[0].time) < 1e-9);
+  await page.locator('article table').nth(1).waitFor({ state: 'attached' });
   await shoot(page, 'report');
   assert.deepEqual(faults, []);
   await context.close();
@@ -327,7 +352,7 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   const derive = spawnSync(gelenk, ['derive', 'double-pendulum', '--report', equations], { cwd: folder });
   assert.equal(derive.status, 0, String(derive.stderr));
   const second = await open(pathToFileURL(equations).href, { offline: true });
-  assert.ok((await second.page.locator('math').count()) > 15);
+  await second.page.locator('math').nth(15).waitFor({ state: 'attached' });
   const fraction = await second.page.locator('math mfrac').first().boundingBox();
   assert.ok(fraction.height > 15, 'formulas are set');
   if (shots) await second.page.screenshot({ path: join(shots, 'equations.png'), fullPage: true });
@@ -340,6 +365,7 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   const third = await open(pathToFileURL(optimum).href, { offline: true });
   await third.page.getByRole('button', { name: 'Play (space)' }).click();
   await third.page.waitForFunction(() => window.gelenk.t > 0.05);
+  await third.page.locator('article img').nth(3).waitFor({ state: 'attached' });
   for (const title of ['Result', 'Certificate', 'Controls', 'Conditions', 'Iterations', 'Settings', 'Problem']) {
     assert.equal(await third.page.locator('article h2', { hasText: new RegExp(`^${title}$`) }).count(), 1, title);
   }
