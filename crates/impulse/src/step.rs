@@ -6,7 +6,6 @@ use gelenk_model::rows::Instant;
 use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Model, rows::unwrap_angle};
 
-use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::flight;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
@@ -487,38 +486,20 @@ pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usiz
 
 /// Books the impulses of an instant: force elements, prescribed motions, joint reactions.
 ///
-/// A rope that becomes taut takes energy, as any impact without rebound; so does friction. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
+/// Friction takes energy. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
 fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
-    let Scratch { bodies, rows, loads, joint_impulses, saved, .. } = scratch;
+    let Scratch { bodies, rows, loads, joint_impulses, .. } = scratch;
     rows.exchanged += book(bodies, loads, 0.5 * h, report);
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
         report.impact_loss += rows.contact_loss(bodies, end);
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
-    if rows.any_bounded {
-        report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
-    }
     if rows.rheonomic {
         report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
     }
     add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
     rows.add_contact_impulses(end);
-}
-
-/// What ropes take that were slack before the step: −p · ½ J (v⁻ + v⁺).
-fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) -> f64 {
-    let mut loss = 0.0;
-    for (i, block) in rows.blocks.iter().enumerate() {
-        let row = block.first_row;
-        if block.bound == Bound::Rope && before[row] == 0.0 && impulse[row] != 0.0 {
-            let (mut e_before, mut e_after) = ([0.0], [0.0]);
-            rows.error_rate(i, &bodies.twists_before, &mut e_before);
-            rows.error_rate(i, &bodies.twists, &mut e_after);
-            loss -= impulse[row] * 0.5 * (e_before[0] + e_after[0]);
-        }
-    }
-    loss
 }
 
 /// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops, its friction and
