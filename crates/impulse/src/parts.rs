@@ -7,7 +7,7 @@ use crate::error::StepError;
 use crate::kick::energy_from_rest;
 use crate::method::Method;
 use crate::scratch::Scratch;
-use crate::step::{StepReport, correct_velocities, energies, step_to};
+use crate::step::{StepReport, correct_velocities, energies, energies_read, step_to};
 use crate::touching::ContactLog;
 
 /// How often a step may be halved before the run gives up.
@@ -222,7 +222,11 @@ impl Parts<'_> {
         part: f64,
         level: u32,
     ) -> Result<(), StepError> {
-        let (kinetic, potential) = energies(self.model, state, scratch);
+        let (kinetic, potential) = if scratch.touching.is_some() && scratch.balls.is_none() {
+            energies_read(self.model, state, scratch) // by the look for what is touched
+        } else {
+            energies(self.model, state, scratch)
+        };
         let change = kinetic + potential - self.kinetic - self.potential;
         let defect = change - report.work + report.dissipation + report.impact_loss;
         let excused = self.excused_energy(scratch, part);

@@ -69,10 +69,12 @@ pub(crate) fn step_to(
     if let Some(tree) = &mut scratch.tree {
         tree.forget_sides();
     }
-    if scratch.rows.any_bounded {
+    let mut prepared = scratch.rows.any_bounded;
+    if prepared {
         prepare(model, state, scratch);
     }
     scratch.set_modes(model, state, method);
+    prepared &= scratch.rows.ready;
     scratch.rows.begin_contacts(&scratch.bodies.poses);
     let stages = method.order.stages();
     let mut report = StepReport::default();
@@ -86,7 +88,8 @@ pub(crate) fn step_to(
         done += gamma;
         let last = i + 1 == stages.len();
         let end = if last { t_next } else { t + done * h };
-        let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last };
+        let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last, prepared };
+        prepared = false;
         if let Err(error) = stage.make(model, method, state, scratch, &mut report) {
             state.clone_from(&scratch.saved);
             return Err(scratch.rows.name_contact(error));
@@ -114,6 +117,8 @@ struct Stage {
     t_next: f64,
     keep: f64,
     last: bool,
+    /// Whether all is prepared at its start.
+    prepared: bool,
 }
 
 impl Stage {
@@ -132,7 +137,9 @@ impl Stage {
         let (h, t_next) = (self.h, self.t_next);
         let solver = scratch.solver(method);
 
-        prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
+        if !self.prepared {
+            prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
+        }
         half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
@@ -575,13 +582,18 @@ fn follow_coordinates(model: &Model, poses: &[Pose], known: &mut [f64]) {
 
 /// Kinetic and potential energy, J.
 pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
-    use gelenk_model::force::ForceContext;
     if let Some(energies) = scratch.balls.as_ref().and_then(|balls| balls.energies(state)) {
         return energies;
     }
     if scratch.bodies.read_state(state) {
         scratch.forget_poses();
     }
+    energies_read(model, state, scratch)
+}
+
+/// The same of a state that the bodies have read.
+pub(crate) fn energies_read(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
+    use gelenk_model::force::ForceContext;
     let Scratch { bodies, loads, work, .. } = scratch;
     let (mut kinetic, mut potential) = (0.0, 0.0);
     for i in 0..bodies.fixed.len() {

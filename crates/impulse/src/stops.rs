@@ -95,6 +95,8 @@ pub(crate) struct Stops {
     soft: u32,
     /// Blocks that take part in an impact, ascending.
     touched: Vec<usize>,
+    /// Whether all watches have been seen at the present state.
+    seen: bool,
 }
 
 impl Watch {
@@ -154,6 +156,7 @@ impl Stops {
             rocks: [false; 2],
             soft: 0,
             touched: Vec::new(),
+            seen: false,
         }
     }
 
@@ -362,7 +365,9 @@ impl Parts<'_> {
         level: u32,
     ) -> Result<(Option<f64>, StepReport), StepError> {
         // Places before the step, where the rows are ready.
-        self.see(state, scratch);
+        if !std::mem::take(&mut scratch.stops.seen) {
+            self.see(state, scratch);
+        }
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;
             watch.start = watch.lo.0;
@@ -406,6 +411,7 @@ impl Parts<'_> {
 
     /// Finds what may touch within `h`; see [`Scratch::find_contacts`].
     fn watch_contacts(&self, state: &State, scratch: &mut Scratch, h: f64, all: bool) {
+        scratch.stops.seen = false;
         scratch.find_contacts(self.model, self.method, state, h, all);
         let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
         rows.whole_step = self.h;
@@ -423,6 +429,11 @@ impl Parts<'_> {
         if scratch.bodies.read_state(state) {
             scratch.forget_poses();
         }
+        self.see_read(state, scratch);
+    }
+
+    /// The same at a state that the bodies have read.
+    fn see_read(&self, state: &State, scratch: &mut Scratch) {
         let Scratch { rows, bodies, stops, .. } = scratch;
         let floor = bodies.position_floor();
         let tolerance = self.method.tolerance.max(2.0 * floor);
@@ -439,7 +450,11 @@ impl Parts<'_> {
 
     /// The same after a step; true if something has been passed that was open, which is found out where `first`.
     fn look(&self, state: &State, scratch: &mut Scratch, first: bool) -> bool {
-        self.see(state, scratch);
+        if scratch.balls.is_some() {
+            self.see(state, scratch);
+        } else {
+            self.see_read(state, scratch); // the step has read it
+        }
         let Scratch { rows, bodies, stops, touching, .. } = scratch;
         let mut passed = false;
         for watch in &mut stops.watches {
@@ -675,14 +690,16 @@ impl Parts<'_> {
 
     /// Whether a touched stop or body is run into; notes where all are.
     fn runs_into_stop(&self, state: &State, scratch: &mut Scratch) -> bool {
-        self.see(state, scratch);
+        self.see_read(state, scratch);
         let Scratch { rows, bodies, stops, .. } = scratch;
         let slow = rest_speed(bodies, self.method);
-        stops.watches.iter().any(|watch| {
+        let runs = stops.watches.iter().any(|watch| {
             watch.block.is_some_and(|block| rows.mode[block] != Mode::Off)
                 && watch.now.0 >= -watch.tolerance
                 && watch.now.1 > slow
-        })
+        });
+        stops.seen = !runs;
+        runs
     }
 
     /// Books an impact and tells of it.
