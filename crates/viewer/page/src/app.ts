@@ -42,6 +42,8 @@ export class App {
   private readonly chips = h('div', { class: 'chips' });
   private readonly title = h('h1', {}, 'Gelenk');
   private readonly notice = h('div', { class: 'notice', role: 'status', hidden: true });
+  /** Where to go when nothing is to be seen. */
+  private readonly away = h('button', { type: 'button', class: 'away', hidden: true, onclick: () => this.stage.fit() }, 'Everything has left the picture: show all (0); G goes along');
   private last = 0;
   private plotted = 0;
   /** Something was drawn that the plots and the line of numbers do not show yet. */
@@ -55,7 +57,7 @@ export class App {
     const place = h('div', { class: 'place' });
     this.panels = new Panels(this);
     this.bar = new Bar(this);
-    place.append(h('div', { class: 'heading' }, this.title, this.chips), this.bar.tools, this.notice);
+    place.append(h('div', { class: 'heading' }, this.title, this.chips), this.bar.tools, this.away, this.notice);
     parent.append(place, this.bar.element, this.panels.element);
     this.stage = new Stage(place);
     this.stage.events = {
@@ -171,7 +173,7 @@ export class App {
     } else {
       this.fetch(run);
       if (run.id === 0 && run.every > 1) this.panels.runs();
-      if (!run.asked && run.id === 0 && this.stage.main && this.t === run.start) this.stage.fit();
+      if (!run.asked && run.id === 0 && this.stage.main && this.t === run.start && !this.stage.touched) this.stage.fit();
     }
     this.stage.dirty = true;
   }
@@ -374,6 +376,7 @@ export class App {
         this.refreshPlots();
         this.chipsNow(run);
       }
+      if (this.away.hidden === this.stage.empty) this.away.hidden = !this.stage.empty;
       this.bar.time();
     }
     requestAnimationFrame((next) => this.tick(next));
