@@ -307,14 +307,19 @@ export class Stage {
       box.expandByPoint(box.getCenter(p).setZ(main.floor));
     }
     const groups = hangingTogether(scene);
+    const held = scene.joints.filter((joint) => joint.bodies.some((body) => scene.bodies[body].fixed)).flatMap((joint) => joint.bodies.map((body) => groups[body]));
     scene.joints.forEach((joint, j) => {
       if (joint.type === 'fixed' || !joint.bodies.some((body) => scene.bodies[body].fixed)) return;
       const moving = joint.bodies.find((body) => !scene.bodies[body].fixed);
       if (moving === undefined) return;
       pivot.fromArray(frames[0].x, layout.atJoints + JOINT * j);
+      // What hangs on one joint swings all the way; what is held by several, as a linkage, does not get as far.
+      const free = held.filter((group) => group === groups[moving]).length === 1;
       let reach = 0;
       scene.bodies.forEach((_, i) => {
-        if (groups[i] === groups[moving]) reach = Math.max(reach, p.fromArray(frames[0].x, BODY * i).distanceTo(pivot) + main.reach(i));
+        if (groups[i] !== groups[moving]) return;
+        const away = p.fromArray(frames[0].x, BODY * i).distanceTo(pivot);
+        reach = Math.max(reach, free ? away + main.reach(i) : 0.7 * away);
       });
       pivot.applyQuaternion(this.root.quaternion);
       // What turns about an axis does not leave its plane; few things swing up as far as down.
@@ -353,7 +358,11 @@ export class Stage {
     this.dirty = false;
     const begin = performance.now();
     this.main?.show(t, this.looks);
-    for (const ghost of this.ghosts) ghost.show(t, { ...this.looks, joints: false });
+    for (const ghost of this.ghosts) {
+      // A ghost that has ended is no longer there: frozen it would look as if it were.
+      ghost.group.visible = !ghost.run.over(t);
+      ghost.show(t, { ...this.looks, joints: false });
+    }
     if (this.follow && this.main) this.walkAlong();
     this.showPull();
     this.renderer.render(this.scene, this.camera);
