@@ -503,6 +503,10 @@ impl Elimination for Limbs {
         }
     }
 
+    fn ends_at(&self, node: usize) -> bool {
+        self.is_root(node)
+    }
+
     #[inline(always)]
     fn rate(&self, step: &Step) -> F {
         let (limb, lane) = (&self.limbs[step.node / LANES], step.node % LANES);

@@ -52,6 +52,11 @@ const LET_PASS: f64 = 0.1;
 /// A guess that leaves rates beyond this is none, m/s or rad/s.
 const POOR_GUESS: f64 = 1.0;
 
+/// What is within tolerance is corrected once more down to this part of it, where solves leave no more than the part [`GAIN`] of the error: impulses of
+/// joints act on two bodies a gap apart, and the moment of that is missing in the angular momentum. Machines of hinges go without.
+const DEEP: f64 = 0.01;
+const GAIN: f64 = 0.1;
+
 /// A worst error that grows to this times the first is lost.
 const LOST: f64 = 1e4;
 
@@ -435,7 +440,7 @@ pub(crate) fn settle_positions(
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
-        let mut first = f64::INFINITY;
+        let (mut first, mut before) = (f64::INFINITY, f64::INFINITY);
         // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
         tree.take_start(model, look, scratch, true);
         if tree.e.iter().any(|e| e.abs() > POOR_GUESS) {
@@ -448,10 +453,12 @@ pub(crate) fn settle_positions(
         tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(ROUGH, 0.0));
         for solves in 1..MOST_SOLVES {
             let worst = look_ahead(model, method, look, floor, scratch);
-            if worst < 1.0 && (solves > 0 || worst == 0.0) {
+            let gains = worst > DEEP && worst <= GAIN * before && tree.limbs.is_none();
+            if worst < 1.0 && !gains {
                 scratch.rows.looked = true;
                 return Some(solves);
             }
+            before = worst;
             first = if solves == 1 { worst.max(1.0) } else { first };
             if worst.is_nan() || worst > LOST * first {
                 break;
@@ -461,6 +468,9 @@ pub(crate) fn settle_positions(
             let begun = if solves == 1 { BEGUN } else { 0.0 };
             let near = near(AHEAD, begun);
             if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near) {
+                if worst < 1.0 {
+                    return Some(solves); // nothing has changed
+                }
                 break;
             }
         }

@@ -5,7 +5,7 @@ use wide::f64x4;
 
 use super::factor::Elimination;
 use super::pattern::{LANES, NOWHERE, Pattern};
-use super::triangle::{Square, Triangle, add_rows, room, stride};
+use super::triangle::{Square, Triangle, add_rows, room, square, stride};
 use crate::bounds::Bound;
 use crate::rows::Rows;
 use crate::small;
@@ -104,6 +104,17 @@ fn write_part(g: &mut [f64], stride: usize, rows: &Bundle, columns: &Bundle, par
     }
 }
 
+/// Adds to a part of G.
+fn add_part(g: &mut [f64], stride: usize, rows: &Bundle, columns: &Bundle, part: &[F; LANES]) {
+    for lane in 0..rows.n {
+        let at = (rows.first + lane) * stride + columns.first;
+        let numbers = &part[lane].as_array()[..columns.n];
+        for (to, number) in g[at..at + columns.n].iter_mut().zip(numbers) {
+            *to += number;
+        }
+    }
+}
+
 /// How far friction that slips may be off: as a part of the rates, of what it is off by to begin with, or as a rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
@@ -142,6 +153,8 @@ pub(super) struct Touches {
     /// Response to impulses, rows of whole groups of four numbers. (n × stride)
     g: Vec<f64>,
     stride: usize,
+    /// L⁻¹ b̂ at the one root of all, where there is one. (6 × stride)
+    root: Vec<f64>,
     /// Impulses before, and now. (n)
     before: Vec<f64>,
     pub p: Vec<f64>,
@@ -284,6 +297,17 @@ impl Touches {
             ways[1].0 = NOWHERE;
         }
         let single = ways[0].0 == NOWHERE || ways[1].0 == NOWHERE;
+        if single {
+            // Alone to the root: by far the most.
+            let (mut node, mut b) = if ways[0].0 == NOWHERE { ways[1] } else { ways[0] };
+            while node != NOWHERE {
+                let (w, q, up) = factor.climb_columns(node, &b);
+                self.steps.push(Step { node, w, q });
+                (node, b) = (pattern.nodes[node].parent, up);
+            }
+            self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()), single });
+            return;
+        }
         loop {
             let now = usize::from(ways[1].0 < ways[0].0);
             let (node, b) = ways[now];
@@ -304,9 +328,63 @@ impl Touches {
         self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()), single });
     }
 
+    /// The same where all ways end at one root: its part at once, then what ways share before it. False, and nothing done, where they do not.
+    fn respond_by_root(&mut self, factor: &impl Elimination) -> bool {
+        let (n, stride) = (self.rows.len(), self.stride);
+        let Touches { bundles, steps, root, g, .. } = self;
+        let end = |bundle: &Bundle| steps[bundle.steps.0..bundle.steps.1].last().copied();
+        let Some(first) = bundles.first().and_then(end) else { return false };
+        let same = |bundle: &Bundle| {
+            bundle.single && end(bundle).is_some_and(|step| step.node == first.node)
+        };
+        if !factor.ends_at(first.node) || !bundles.iter().all(same) {
+            return false;
+        }
+        root.resize(room(6.max(n)), 0.0);
+        for row in root.chunks_exact_mut(stride).take(6) {
+            row[n..].fill(0.0);
+        }
+        for bundle in bundles.iter() {
+            let step = &steps[bundle.steps.1 - 1];
+            for k in 0..6 {
+                let at = k * stride + bundle.first;
+                let numbers = &step.w[k].as_array()[..bundle.n];
+                for (to, number) in root[at..at + bundle.n].iter_mut().zip(numbers) {
+                    *to = *number;
+                }
+            }
+        }
+        square(root, stride, n, g);
+        for (j, other) in bundles.iter().enumerate() {
+            let b = &steps[other.steps.0..other.steps.1 - 1];
+            for own in &bundles[j..] {
+                let a = &steps[own.steps.0..own.steps.1 - 1];
+                let mut sums = [F::ZERO; LANES];
+                let mut meet = false;
+                for (a, b) in a.iter().rev().zip(b.iter().rev()) {
+                    if a.node != b.node {
+                        break;
+                    }
+                    factor.respond(a, b, &mut sums);
+                    meet = true;
+                }
+                if meet {
+                    add_part(g, stride, own, other, &sums);
+                    if own.first != other.first {
+                        add_part(g, stride, other, own, &F::transpose(sums));
+                    }
+                }
+            }
+        }
+        true
+    }
+
     /// G = J H⁻¹ Jᵀ of all rows of contacts.
     fn respond(&mut self, factor: &impl Elimination) {
         let stride = self.stride;
+        if self.respond_by_root(factor) {
+            return;
+        }
         for (j, other) in self.bundles.iter().enumerate() {
             let b = &self.steps[other.steps.0..other.steps.1];
             for own in &self.bundles[j..] {

@@ -86,8 +86,15 @@ fn make<const W: usize>(own: &mut Triangle, g: &[f64], stride: usize, active: &[
         inverse.push(one_over);
         for (i, own) in (k + 1..).zip(rest) {
             let part = F::splat(row[i / LANES].as_array()[i % LANES] * one_over);
-            for c in i / LANES..W {
-                own[c] -= row[c] * part;
+            // Lengths that are known: what is left of the diagonal is done with, or as good.
+            if i / LANES >= W / 2 {
+                for c in W / 2..W {
+                    own[c] -= row[c] * part;
+                }
+            } else {
+                for c in 0..W {
+                    own[c] -= row[c] * part;
+                }
             }
         }
     }
@@ -270,6 +277,29 @@ pub(super) fn add_rows(g: &[f64], stride: usize, active: &[usize], delta: &[f64]
         }
     }
     with_width!(stride, add(g, stride, active, delta, e));
+}
+
+/// g ← RᵀR, `root` the six rows of R and `g` that of `n` rows, all of `stride` numbers, with room behind them ([`room`]).
+pub(super) fn square(root: &[f64], stride: usize, n: usize, g: &mut [f64]) {
+    fn square<const W: usize>(root: &[f64], stride: usize, n: usize, g: &mut [f64]) {
+        for i in 0..n {
+            let mut sums = [F::ZERO; W];
+            for k in 0..6 {
+                let row = &root[k * stride..k * stride + LANES * W];
+                let part = F::splat(root[k * stride + i]);
+                let (fours, _) = row.as_chunks::<LANES>();
+                for c in 0..W {
+                    sums[c] += F::new(fours[c]) * part;
+                }
+            }
+            // What is too many is written over by the next row.
+            let (fours, _) = g[i * stride..i * stride + LANES * W].as_chunks_mut::<LANES>();
+            for c in 0..W {
+                fours[c] = sums[c].to_array();
+            }
+        }
+    }
+    with_width!(stride, square(root, stride, n, g));
 }
 
 /// Numbers of a row of `n`: whole groups of four.
