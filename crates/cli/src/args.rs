@@ -819,7 +819,8 @@ Examples:
   gelenk run four-bar && gelenk verify four-bar.mcap
 
 The recording holds the model, the settings and a certificate. The run is done again and every recorded byte compared: \
-0 if all agree, 1 if anything differs, with the first difference.")]
+0 if all agree, 1 if anything differs, with the first difference. \
+The recording of an optimal motion is made again from its nodes and controls; beside that every interval is run by the dae engine and every condition evaluated at the nodes. Whether a better motion exists is not asked.")]
 pub(crate) struct VerifyArgs {
     /// Recording
     #[arg(value_name = "FILE.mcap", value_hint = ValueHint::FilePath)]

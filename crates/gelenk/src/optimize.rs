@@ -1,6 +1,7 @@
 //! Optimal motions: problems by name or file, answers, recordings and checkpoints.
 
 mod again;
+mod recorded;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,18 +9,17 @@ use std::path::{Path, PathBuf};
 use gelenk_model::math::Vec3;
 use gelenk_model::{
     BodyKind, Diagnostics, Ledger, LoadOptions, Loaded, Model, Observer, Reaction, RunReport,
-    RunSettings, Sample, State, load_path, load_text,
+    Sample, State, load_path, load_text,
 };
 use gelenk_optimize::interior::Status;
-use gelenk_optimize::problem::{Checkpoint, Finished, Found, PhaseSolution, Problem, Solution};
+use gelenk_optimize::problem::{Checkpoint, Finished, Found, Problem, Solution};
 use gelenk_optimize::program::{Program, RowAt, all_values};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub use again::{DaeCertificate, certify_by_dae};
 pub use gelenk_optimize::{gallery, interior, problem};
-
-use crate::recording::{Header, Recorder, RecordingError};
+pub use recorded::{Recorded, record, replay_settings};
 
 /// Reads a problem; models it names come from the gallery or from files beside it.
 pub fn read(
@@ -141,33 +141,6 @@ fn nodes_json(finished: &Finished, solution: &Solution) -> Vec<Value> {
         begun += phase.times.last().copied().unwrap_or(0.0);
     }
     nodes
-}
-
-/// Records a motion of a problem's model, with about `every` seconds between samples. Gives the number of samples; none for problems
-/// without a model.
-pub fn record(
-    problem: &Problem,
-    solution: &Solution,
-    every: f64,
-    path: &Path,
-) -> Result<Option<u64>, RecordingError> {
-    let Some(loaded) = problem.model() else { return Ok(None) };
-    let settings = replay_settings(loaded, solution);
-    let mut recorder = Recorder::create(path, Header::of_loaded(loaded, &[], &settings))?;
-    let fault = |what: String| RecordingError::Settings { what };
-    let report = replay(problem, solution, every, &mut recorder).map_err(fault)?;
-    let Some(report) = report else { return Ok(None) };
-    recorder.finish(Ok(&report)).map(|certificate| Some(certificate.samples))
-}
-
-/// The settings that stand in a recording of an optimal motion.
-pub fn replay_settings(loaded: &Loaded, solution: &Solution) -> RunSettings {
-    let last = |phase: &PhaseSolution| phase.times.last().copied().unwrap_or(0.0);
-    RunSettings {
-        engine: "optimize".to_owned(),
-        duration: solution.phases.iter().map(last).sum(),
-        ..loaded.model.run.clone()
-    }
 }
 
 /// Shows a motion of a problem's model to an observer, with about `every` seconds between samples, as an engine would; none for

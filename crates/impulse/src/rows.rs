@@ -406,7 +406,7 @@ impl Rows {
         for (i, block) in self.blocks.iter().enumerate().skip(self.first_apart()) {
             let mut c = [0.0];
             match block.bound {
-                Bound::Rope | Bound::Stop => model.rows[i].error(model, &at, work, &mut c),
+                Bound::Stop => model.rows[i].error(model, &at, work, &mut c),
                 Bound::Contact => c[0] = -self.contact(i).gap(at.poses),
                 Bound::None | Bound::Friction | Bound::Disk => continue,
             }

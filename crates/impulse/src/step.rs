@@ -6,7 +6,6 @@ use gelenk_model::rows::Instant;
 use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Model, rows::unwrap_angle};
 
-use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::flight;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
@@ -30,6 +29,9 @@ pub struct StepReport {
     pub impact_loss: f64,
     /// Kinetic energy that the velocity correction took away, ½ pᵀ K p, J; for gentle steps, 0 where rows have bounds or move.
     pub kick: f64,
+    /// Energy that dampers give where stages begin, J: there their forces are those of the velocities before, and one that would stop its bodies within a
+    /// quarter of a stage throws them back faster than they came.
+    pub thrown: f64,
 }
 
 /// Advances `state` by `h` seconds (h < 0 goes back). On an error the state is as before.
@@ -496,38 +498,24 @@ pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usiz
 
 /// Books the impulses of an instant: force elements, prescribed motions, joint reactions.
 ///
-/// A rope that becomes taut takes energy, as any impact without rebound; so does friction. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
+/// Friction takes energy. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
 fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
-    let Scratch { bodies, rows, loads, joint_impulses, saved, .. } = scratch;
+    let Scratch { bodies, rows, loads, joint_impulses, .. } = scratch;
+    let taken = report.dissipation;
     rows.exchanged += book(bodies, loads, 0.5 * h, report);
+    if !end && h > 0.0 {
+        report.thrown += (taken - report.dissipation).max(0.0);
+    }
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
         report.impact_loss += rows.contact_loss(bodies, end);
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
-    if rows.any_bounded {
-        report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
-    }
     if rows.rheonomic {
         report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
     }
     add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
     rows.add_contact_impulses(end);
-}
-
-/// What ropes take that were slack before the step: −p · ½ J (v⁻ + v⁺).
-fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) -> f64 {
-    let mut loss = 0.0;
-    for (i, block) in rows.blocks.iter().enumerate() {
-        let row = block.first_row;
-        if block.bound == Bound::Rope && before[row] == 0.0 && impulse[row] != 0.0 {
-            let (mut e_before, mut e_after) = ([0.0], [0.0]);
-            rows.error_rate(i, &bodies.twists_before, &mut e_before);
-            rows.error_rate(i, &bodies.twists, &mut e_after);
-            loss -= impulse[row] * 0.5 * (e_before[0] + e_after[0]);
-        }
-    }
-    loss
 }
 
 /// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops, its friction and

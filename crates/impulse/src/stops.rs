@@ -1,4 +1,4 @@
-//! End stops: steps are cut where a coordinate arrives at one, and impacts are made there.
+//! End stops and ropes: steps are cut where a coordinate arrives at one or a rope becomes taut, and impacts are made there.
 
 use gelenk_collide::{Touch, TouchKey};
 use gelenk_model::rows::RowKind;
@@ -51,12 +51,12 @@ const MOST_HITS: [[u32; 2]; 2] = [[3, 20], [6, 40]];
 /// Impacts that are slower than what gravity gives in the asked step are soft. After so many in a part, the rest of it is made in one go, too.
 const MOST_SOFT: u32 = 4;
 
-/// An end stop, or two bodies that may touch, while a step goes on.
+/// An end stop, a rope, or two bodies that may touch, while a step goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     /// Its row block. Bodies that do not touch yet have none.
     block: Option<usize>,
-    /// The features that may touch; none for an end stop.
+    /// The features that may touch; none for an end stop or a rope.
     touch: Option<Touch>,
     /// How far it may be passed, rad or m.
     tolerance: f64,
@@ -77,7 +77,7 @@ pub(crate) struct Watch {
 /// Memory of the stops, and the state to go back to.
 #[derive(Clone, Debug)]
 pub(crate) struct Stops {
-    /// End stops first, then what may touch.
+    /// End stops and ropes first, then what may touch.
     watches: Vec<Watch>,
     n_ends: usize,
     /// The state before a part, and what the joints had given until then.
@@ -761,10 +761,16 @@ impl Parts<'_> {
                 (names.to_vec(), detail)
             } else {
                 let row = &self.model.rows[block];
-                let (RowKind::Stop(stop), Some(joint)) = (&row.kind, row.joint()) else { continue };
-                let sign = stop.side.sign();
+                let Some(joint) = row.joint() else { continue };
+                if before <= slow {
+                    continue; // It was there before, and takes its part.
+                }
+                let (what, sign) = match &row.kind {
+                    RowKind::Stop(stop) => ("end stop", stop.side.sign()),
+                    _ => ("rope", 1.0),
+                };
                 let detail = format!(
-                    "end stop `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
+                    "{what} `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
                     row.name,
                     sign * before,
                     sign * after,

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use gelenk::RecordingError;
 use gelenk::model::{Event, Observer, Sample};
+use gelenk::optimize::Recorded;
 use gelenk::recording::{Header, Integrity, VerifyError, VerifyReport, verify};
 use serde_json::{Value, json};
 
@@ -14,8 +15,11 @@ use crate::answer::{Answer, Exit, Failure};
 use crate::args::VerifyArgs;
 use crate::progress::Progress;
 use crate::show::{BAD, GOOD, WARN, styled, width};
-use crate::text::{bytes, wrap};
+use crate::text::{bytes, sig, wrap};
 use crate::{files, interrupt, source};
+
+/// Tolerance of the DAE engine when it runs an optimal motion again.
+const AGAIN: f64 = 1e-11;
 
 pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> {
     let path = &args.recording;
@@ -23,8 +27,10 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     interrupt::be_graceful();
     let limits = source::limits(&args.limit)?;
     let kept = RefCell::new(None);
+    let optimum = RefCell::new(None);
     let load = |header: &Header| {
         let loaded = header.load(limits)?;
+        optimum.replace(Recorded::of(header, limits)?);
         let model = loaded.model.clone();
         kept.replace(Some(loaded));
         Ok(model)
@@ -35,6 +41,11 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
         let progress =
             progress.insert(Progress::of_run(&model.name, settings.duration, manner.quiet));
         let mut watch = Watch { observer, progress };
+        if let Some(recorded) = optimum.borrow().as_ref() {
+            let result = recorded.replay(&mut watch);
+            watch.progress.clear();
+            return result.map(Ok);
+        }
         let kept = kept.borrow();
         let loaded = kept.as_ref().ok_or("the model is not loaded")?;
         let result = source::simulate(loaded, settings, &mut watch);
@@ -45,7 +56,13 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
         return Err(Failure::new(Exit::Stopped, "by Ctrl-C; nothing can be said of the recording"));
     }
     match report {
-        Ok(report) => Ok(answer(args, &report)),
+        Ok(report) => {
+            let optimum = optimum.borrow();
+            optimum.as_ref().map_or_else(
+                || Ok(answer(args, &report)),
+                |recorded| answer_of_optimum(args, &report, recorded),
+            )
+        }
         Err(error) => unreadable(args, &error),
     }
 }
@@ -98,6 +115,36 @@ fn answer(args: &VerifyArgs, report: &VerifyReport) -> Answer {
     });
     let exit = if report.ok { Exit::Done } else { Exit::Negative };
     Answer::done(json, text(args, report)).exit(exit)
+}
+
+/// An optimal motion is more than its bytes: intervals run again by the DAE engine, and conditions evaluated at its nodes. Whether it is the best one is not checked.
+fn answer_of_optimum(
+    args: &VerifyArgs,
+    report: &VerifyReport,
+    recorded: &Recorded,
+) -> Result<Answer, Failure> {
+    let wrong = |error: String| Failure::new(Exit::Failed, error);
+    let certificate = recorded.certify(AGAIN).map_err(wrong)?;
+    let missed = recorded.missed().map_err(wrong)?;
+    let mut answer = answer(args, report);
+    if let Some(certificate) = &certificate {
+        let _ = writeln!(
+            answer.text,
+            "  run again by the dae engine, interval by interval: states differ by {} at most",
+            sig(certificate.state_error, 2)
+        );
+    }
+    let _ = match &missed {
+        None => writeln!(answer.text, "  all conditions hold at its nodes"),
+        Some((name, by)) => {
+            writeln!(answer.text, "  `{name}` is missed by {}", sig(*by, 2))
+        }
+    };
+    let missed = missed.map(|(name, by)| json!({ "condition": name, "by": by }));
+    answer.json.insert("missed".to_owned(), missed.unwrap_or(Value::Null));
+    let again = serde_json::to_value(&certificate).unwrap_or(Value::Null);
+    answer.json.insert("dae_certificate".to_owned(), again);
+    Ok(answer)
 }
 
 fn text(args: &VerifyArgs, report: &VerifyReport) -> String {

@@ -42,6 +42,16 @@ impl Header {
 
     /// Loads the model again, from the files in the header alone.
     pub fn load(&self, limits: Limits) -> Result<Loaded, String> {
+        let given = |given: &Override| (given.name.clone(), given.value.clone());
+        self.load_with(self.overrides.iter().map(given).collect(), limits)
+    }
+
+    /// The same with other values given.
+    pub(crate) fn load_with(
+        &self,
+        overrides: Vec<(String, String)>,
+        limits: Limits,
+    ) -> Result<Loaded, String> {
         let Some((main, parts)) = self.sources.split_first() else {
             return Err("the recording holds no model file: the model was built in code".to_owned());
         };
@@ -52,11 +62,12 @@ impl Header {
         for mesh in &self.meshes {
             files.insert(mesh.name.clone(), mesh.bytes.clone());
         }
-        let given = |given: &Override| (given.name.clone(), given.value.clone());
         let options = LoadOptions {
-            overrides: self.overrides.iter().map(given).collect(),
+            overrides,
             limits,
             files: Some(Arc::new(files)),
+            // The optimizer takes mechanisms that do not close to the last digit, and makes them.
+            allow_open: self.optimum.is_some(),
             ..LoadOptions::default()
         };
         // A model without a name has that of its file.

@@ -2,6 +2,7 @@
 
 use gelenk_model::joint::CoordinateKind;
 use gelenk_model::{BodyKind, Model, RunSettings};
+use gelenk_optimize::problem::Solution;
 use serde::{Deserialize, Serialize};
 
 use super::state::Lengths;
@@ -35,6 +36,21 @@ pub struct Override {
     pub value: String,
 }
 
+/// What a recording of an optimal motion is made from, beside the model: the problem and the motion found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Optimum {
+    /// Name of the problem.
+    pub problem: String,
+    /// The text of its file.
+    pub text: String,
+    /// Values given beside the file, of the problem's or of the model's parameters.
+    pub set: Vec<Override>,
+    /// Seconds between samples, at most.
+    pub every: f64,
+    /// Nodes and controls.
+    pub motion: Solution,
+}
+
 /// The first message of a recording: where the numbers come from and what they mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
@@ -58,6 +74,9 @@ pub struct Header {
     pub joints: Vec<JointEntry>,
     /// Row blocks in the order of the samples: joints, ties, equations.
     pub rows: Vec<RowEntry>,
+    /// Of an optimal motion: what it is made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optimum: Option<Optimum>,
 }
 
 /// A body in the header.
@@ -159,6 +178,7 @@ impl Header {
             bodies: bodies.collect(),
             joints: joints.collect(),
             rows: rows.collect(),
+            optimum: None,
         }
     }
 

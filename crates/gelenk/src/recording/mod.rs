@@ -33,7 +33,8 @@ use std::path::PathBuf;
 
 pub use base64::encode as base64_text;
 pub use header::{
-    BodyEntry, CoordinateEntry, Header, JointEntry, MeshFile, Override, RowEntry, SourceFile,
+    BodyEntry, CoordinateEntry, Header, JointEntry, MeshFile, Optimum, Override, RowEntry,
+    SourceFile,
 };
 pub use reader::{Integrity, Recording, Samples};
 pub use recorder::{FileSink, Recorder, Sink};

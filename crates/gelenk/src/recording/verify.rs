@@ -149,6 +149,7 @@ fn compare(
         recorded_header.overrides.clone(),
     );
     header.meshes.clone_from(&recorded_header.meshes);
+    header.optimum.clone_from(&recorded_header.optimum);
     // The format may be older too, but then this version still writes its own: a difference that is reported.
     header.gelenk.clone_from(&recorded_header.gelenk);
 

@@ -108,7 +108,7 @@ pub(crate) fn build(
     }
     let free = read_free(&mut scope, problem);
     let reads = read_phases(&mut scope, problem, Other { step, intervals, shorter }, &free);
-    let motions = motions(&mut scope, problem, &reads, &free.names);
+    let motions = motions(&mut scope, problem, step, &reads, &free.names);
     if motions.list.len() != reads.len() || motions.list.is_empty() {
         return Err(failed(scope));
     }
@@ -206,7 +206,7 @@ pub(crate) fn build(
     if scope.n_faults() > 0 {
         return Err(failed(scope));
     }
-    let plain = problem.loaded.is_none();
+    let plain = problem.model().is_none();
     let global_names =
         free.names.iter().cloned().chain(copies.iter().map(|(_, t)| t.clone())).collect();
     let names = Names {

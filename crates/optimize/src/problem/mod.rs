@@ -11,6 +11,7 @@ use gelenk_model::spec::tables::{HomotopySpec, ProblemSpec};
 use gelenk_model::spec::{Scalar, ScalarSource, Text};
 use gelenk_model::{Diagnostic, Diagnostics, Limits, Loaded, read_problem};
 
+use self::scope::Scope;
 pub use build::Instance;
 pub use run::{Checkpoint, Failed, Finished, Found, Live, RunOptions, Stage, Watcher, optimize};
 pub use solution::{Certificate, PhaseSolution, Solution};
@@ -22,7 +23,12 @@ pub struct Problem {
     pub name: String,
     pub(crate) spec: ProblemSpec,
     pub(crate) sources: SourceMap,
-    pub(crate) loaded: Option<Loaded>,
+    /// The model of every step of the homotopy; none without a model.
+    models: Vec<Loaded>,
+    /// What the model of the last step was loaded with.
+    model_set: Vec<(String, String)>,
+    /// Values given beside the file.
+    set: Vec<(String, String)>,
     /// How many starts the file asks for, and how.
     pub(crate) plan: Plan,
     overrides: Vec<(String, Scalar)>,
@@ -86,24 +92,74 @@ impl Problem {
             };
             overrides.push((key.clone(), Scalar { span, source }));
         }
-        let loaded = if let Some(model) = head.and_then(|h| h.model.as_ref()) {
-            Some(load(&model.text, &for_model)?)
-        } else {
-            if let Some((key, _)) = for_model.first() {
-                let message = format!("--set: the problem has no parameter `{key}`");
-                return Err(Diagnostics {
-                    list: vec![Diagnostic::error("unknown-parameter", message)],
-                    sources,
-                });
-            }
-            None
-        };
+        if head.is_none_or(|h| h.model.is_none())
+            && let Some((key, _)) = for_model.first()
+        {
+            let message = format!("--set: the problem has no parameter `{key}`");
+            return Err(Diagnostics {
+                list: vec![Diagnostic::error("unknown-parameter", message)],
+                sources,
+            });
+        }
         let plan = Plan { starts: 1, seed: 0, goal: None, still: false };
-        let mut problem = Problem { name: title, spec, sources, loaded, plan, overrides };
+        let mut problem = Problem {
+            name: title,
+            spec,
+            sources,
+            models: Vec::new(),
+            model_set: Vec::new(),
+            set: set.to_vec(),
+            plan,
+            overrides,
+        };
+        problem.load_models(&for_model, load)?;
         for step in 0..problem.n_steps() {
             problem.plan = problem.instance(step, None)?.plan;
         }
         Ok(problem)
+    }
+
+    /// Loads the model for every step of the homotopy: parameters of the problem that the model knows by the same name are the model's, with their values of that
+    /// step.
+    fn load_models(
+        &mut self,
+        set: &[(String, String)],
+        load: LoadModel<'_>,
+    ) -> Result<(), Diagnostics> {
+        let head = self.spec.problem.as_ref();
+        let Some(model) = head.and_then(|h| h.model.as_ref()) else { return Ok(()) };
+        let first = load(&model.text, set)?;
+        let shared: Vec<String> = first
+            .model
+            .parameters
+            .iter()
+            .map(|p| p.name.clone())
+            .filter(|name| self.spec.parameters.0.iter().any(|(n, _)| n.text == *name))
+            .collect();
+        let mut models: Vec<Loaded> = Vec::new();
+        let mut before: Option<Vec<(String, String)>> = None;
+        for step in 0..self.n_steps() {
+            let mut scope = Scope::new(&self.sources);
+            let parameters = self.parameters(step);
+            scope.define(&parameters);
+            let mut all = set.to_vec();
+            for (name, _, scalar) in parameters.iter().filter(|(name, ..)| shared.contains(name)) {
+                if let Some(value) = scope.number(scalar) {
+                    all.push((name.clone(), format!("{value:e}")));
+                }
+            }
+            scope.finish()?;
+            let same = models.last().filter(|_| before.as_ref() == Some(&all)).cloned();
+            models.push(match same {
+                Some(loaded) => loaded,
+                None if shared.is_empty() => first.clone(),
+                None => load(&model.text, &all)?,
+            });
+            before = Some(all);
+        }
+        self.models = models;
+        self.model_set = before.unwrap_or_default();
+        Ok(())
     }
 
     /// What it is about, in words.
@@ -117,9 +173,34 @@ impl Problem {
         self.spec.problem.as_ref().and_then(|h| h.known.as_ref()).map(|t| t.text.as_str())
     }
 
-    /// The model, if there is one.
+    /// The model, if there is one, with the parameters that the problem gives it.
     pub fn model(&self) -> Option<&Loaded> {
-        self.loaded.as_ref()
+        self.models.last()
+    }
+
+    /// Names of the numbers that the optimizer chooses.
+    pub fn free_names(&self) -> Vec<String> {
+        self.spec.free.0.iter().map(|(name, _)| name.text.clone()).collect()
+    }
+
+    /// The text of its file, with which [`Problem::read`] reads it again.
+    pub fn text(&self) -> &str {
+        self.sources.files().first().map_or("", |file| file.text.as_str())
+    }
+
+    /// The values of parameters that [`Problem::read`] was given beside the text.
+    pub fn set(&self) -> &[(String, String)] {
+        &self.set
+    }
+
+    /// Parameters of the model that the problem or its user gave other values, as [`LoadModel`] got them.
+    pub fn model_set(&self) -> &[(String, String)] {
+        &self.model_set
+    }
+
+    /// The model of a step of the homotopy.
+    pub(crate) fn model_of(&self, step: usize) -> Option<&Loaded> {
+        self.models.get(step).or(self.models.last())
     }
 
     /// Steps of the homotopy, the problem itself included.

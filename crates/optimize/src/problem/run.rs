@@ -326,13 +326,13 @@ fn one_start(
             Err(fault) => return Err(Failed::Start(fault)),
         };
         iterations = end.iterations;
-        let fine = end.status == Status::Optimal;
-        if shorter && end.status != Status::Stopped {
-            // Whatever it came to is a start.
-            before = Some(end.solution);
-            continue;
-        }
-        if last || !fine {
+        // A step of the homotopy is a start alone, and so is what it came to short of its end; half the horizon is one whatever it came to.
+        let start_of_next = match end.status {
+            Status::Optimal | Status::Stalled | Status::IterationLimit => true,
+            Status::Stopped => false,
+            _ => shorter,
+        };
+        if last || !start_of_next {
             let mut end = end;
             if !last && end.status != Status::Stopped {
                 end.message =

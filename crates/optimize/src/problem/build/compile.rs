@@ -64,7 +64,7 @@ pub(super) fn phases(
                 .filter(|&t| {
                     let last = node + 1 == n_nodes;
                     // Where the start is fixed nothing can be demanded of it.
-                    let given = node == 0 && fixed_start && problem.loaded.is_some();
+                    let given = node == 0 && fixed_start && problem.model().is_some();
                     terms[t].at.holds(i, n_phases, node, n_nodes, read.fine)
                         && !(last && needs_control[t])
                         && !(given && matches!(terms[t].at.nodes, Nodes::All | Nodes::Path))

@@ -26,12 +26,13 @@ pub(super) struct Motions {
 pub(super) fn motions(
     scope: &mut Scope<'_>,
     problem: &Problem,
+    step: usize,
     reads: &[Read],
     free: &[String],
 ) -> Motions {
     let spec = &problem.spec;
     let maximize = spec.objective.aim.as_ref().is_some_and(|a| a.text == "maximize");
-    let controls: Vec<String> = match &problem.loaded {
+    let controls: Vec<String> = match problem.model_of(step) {
         Some(loaded) => loaded.model.inputs.iter().map(|i| i.name.clone()).collect(),
         None => spec.controls.0.iter().map(|(n, _)| n.text.clone()).collect(),
     };
@@ -47,14 +48,14 @@ pub(super) fn motions(
         }
     }
     // Names of quantities.
-    let flow_names: Vec<String> = match &problem.loaded {
+    let flow_names: Vec<String> = match problem.model_of(step) {
         Some(_) => Vec::new(),
         None => spec.states.0.iter().map(|(n, _)| n.text.clone()).collect(),
     };
     let mut motions: Vec<Box<dyn Grid>> = Vec::new();
     let mut full_names = flow_names.clone();
     let mut model_start: Option<Vec<f64>> = None;
-    if let Some(loaded) = &problem.loaded {
+    if let Some(loaded) = problem.model_of(step) {
         if let Some((name, _)) = spec.states.0.first() {
             scope.fault(
                 "two-motions",

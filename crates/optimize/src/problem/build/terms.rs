@@ -190,7 +190,7 @@ pub(super) fn read_bounds(
     states: &[String],
 ) -> Vec<Term> {
     let Some(spec) = &problem.spec.bounds else { return Vec::new() };
-    if problem.loaded.is_none() {
+    if problem.model().is_none() {
         let help = Some("give `lower` and `upper` to each state".into());
         scope.fault("no-model", spec.span, "`bounds` are for the coordinates of a model", help);
         return Vec::new();
