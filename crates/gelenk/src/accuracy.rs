@@ -10,7 +10,7 @@
 //! It is estimated by runs with steps 4h, 2h and h: with d₂ between the first two and d₁ between the last two, r = d₂/d₁
 //! is 2^p where the order p shows, and the run with h is off by about d₁/(r − 1). Coarse trials with all orders tell which
 //! of them needs the least work; that one is refined until its estimate is within the accuracy, and confirmed by a run
-//! with ⅔ h, from which the estimate that is told comes. The step is the same over the whole run, which keeps the good
+//! with ⅔ h, from which the estimate that is told comes, by the order that the last three runs show. The step is the same over the whole run, which keeps the good
 //! behaviour of the energy. Choosing costs four to five times as much as the run itself.
 
 use std::ops::ControlFlow;
@@ -34,6 +34,8 @@ const MOST_STAGES: u64 = 6_000_000;
 const MOST_FIRST: f64 = 1e5;
 /// Refinements at most.
 const MOST_ROUNDS: usize = 12;
+/// Finer steps that do not help, one after the other, before giving up: what happens within a step is sometimes met by luck.
+const MOST_VAIN: usize = 3;
 /// Joints are closed to this part of the accuracy, but not below `ROUNDING`, m.
 const GAP_PART: f64 = 1e-3;
 const ROUNDING: f64 = 1e-13;
@@ -274,13 +276,21 @@ impl Trials<'_> {
     }
 
     /// The error with n steps, from a run with 3/2 n steps: coarser runs may not show yet how it falls.
+    ///
+    /// With d₁ to a run of n/2 steps and d₂ to this one, the error C hᵖ has d₁/d₂ = (2ᵖ − 1)/(1 − (⅔)ᵖ). Where something happens
+    /// within a step (friction that comes to hold, a rope that lets go) p is smaller than the order, and d₂ is a smaller part of the error.
     fn confirm(&mut self, order: u32, n: u64) -> Result<f64, AccuracyError> {
         let every = (n / 4).div_ceil(TIMES);
+        let coarser = self.run(order, n / 2, 2 * every)?;
         let run = self.run(order, n, 4 * every)?;
         let finer = self.run(order, n / 2 * 3, 6 * every)?;
         let (Some(run), Some(finer)) = (run, finer) else { return Ok(f64::INFINITY) };
-        let left = (2.0 / 3.0_f64).powi(i32::try_from(order).unwrap_or(2));
-        Ok(apart(self.model, &run, &finer) / (1.0 - left))
+        let near = apart(self.model, &run, &finer);
+        let far = coarser.map_or(f64::INFINITY, |coarser| apart(self.model, &coarser, &run));
+        let left = |p: u32| (2.0 / 3.0_f64).powi(p.cast_signed());
+        let ratio = |p: u32| (2_f64.powi(p.cast_signed()) - 1.0) / (1.0 - left(p));
+        let shown = (1..=order).rev().find(|p| far >= ratio(*p) * near).unwrap_or(1);
+        Ok(near / (1.0 - left(shown)))
     }
 
     /// Refuses an accuracy that rounding alone spoils: a trial run is made twice, the second time with velocities
@@ -343,6 +353,8 @@ impl Trials<'_> {
         let mut n = first.min(steps(most as f64));
         let mut best = (n, f64::INFINITY);
         let mut why = "it would take too many steps";
+        // Finer steps that did not help, one after the other.
+        let mut vain = 0;
         for _ in 0..MOST_ROUNDS {
             let Estimate { mut error, slope } = self.estimate(order, n)?;
             if error * 1.5 <= accuracy {
@@ -352,13 +364,19 @@ impl Trials<'_> {
                 }
             }
             let magnifies = error > 1e-3 * extent(self.model);
-            if error >= 0.7 * best.1 && best.1.is_finite() {
-                // A finer step did not help.
+            if error < 0.7 * best.1 {
+                best = (n, error);
+                vain = 0;
+            } else {
+                vain += 1;
+            }
+            if vain >= MOST_VAIN {
                 why = if magnifies { CHAOS } else { "rounding is that large" };
                 break;
             }
-            best = (n, error);
-            let factor = (SAFETY * error / accuracy).powf(1.0 / slope).clamp(1.25, 16.0);
+            let factor = (SAFETY * error / accuracy)
+                .powf(1.0 / slope)
+                .clamp(if vain > 0 { 3.0 } else { 1.25 }, 16.0);
             let next = steps(n as f64 * factor);
             if next > most {
                 why = if magnifies { CHAOS } else { why };

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! position phase        e = (C(t+h) − target)/h         velocity phase        e = J v
-//! rope, resting stop    h p ≤ 0                         the same, where it is not slack
+//! taut rope, stop       h p ≤ 0                         the same, where it is not slack
 //! dry friction          |p| ≤ F |h|/2                   the same
 //! ```
 //! The impulse of a phase stands for the force over half a stage. Where a stage goes back in time, one-sided impulses change
@@ -29,9 +29,7 @@ pub(crate) const SLIP_PART: f64 = 1e-4;
 pub enum Bound {
     /// None: its rows are equations.
     None,
-    /// A rope: C ≤ 0, p ≤ 0.
-    Rope,
-    /// An end stop: C ≤ 0, p ≤ 0, with impacts.
+    /// An end stop, or a rope with the end of its length: C ≤ 0, p ≤ 0, with impacts.
     Stop,
     /// Dry friction: |p| ≤ F h/2.
     Friction,
@@ -52,9 +50,7 @@ impl Bound {
             Bound::None | Bound::Friction | Bound::Disk => (target, allowed),
             // A deep overlap, which is to go slowly.
             Bound::Contact if target > tolerance => (target, allowed),
-            Bound::Rope | Bound::Stop | Bound::Contact => {
-                (target.clamp(0.0, 0.5 * allowed), allowed)
-            }
+            Bound::Stop | Bound::Contact => (target.clamp(0.0, 0.5 * allowed), allowed),
         }
     }
 
@@ -94,9 +90,8 @@ impl Bound {
     /// The bounds of a block of the model.
     pub(crate) fn new(model: &Model, block: &gelenk_model::RowBlock) -> Self {
         match &block.kind {
-            RowKind::Stop(_) => Bound::Stop,
             RowKind::Friction(_) => Bound::Friction,
-            _ if block.one_sided(model) => Bound::Rope,
+            _ if block.one_sided(model) => Bound::Stop,
             _ => Bound::None,
         }
     }
@@ -107,9 +102,9 @@ impl Bound {
 pub enum Mode {
     /// Its rows are equations.
     Equal,
-    /// A rope, or an end stop that is touched: one-sided.
+    /// A rope that is taut, or an end stop that is touched: one-sided.
     OneSided,
-    /// An end stop with room: the step goes on as if it were not there, and is cut where it arrives.
+    /// A slack rope, or an end stop with room: the step goes on as if it were not there, and is cut where it arrives.
     Open,
     /// Dry friction that finds out in every stage whether it holds or slips.
     Coulomb,
@@ -159,7 +154,6 @@ impl Rows {
             }
             self.mode[i] = match self.blocks[i].bound {
                 Bound::None => Mode::Equal,
-                Bound::Rope => Mode::OneSided,
                 Bound::Disk => Mode::Cone,
                 Bound::Contact if self.at_once => Mode::OneSided,
                 Bound::Stop | Bound::Contact => {
@@ -245,8 +239,8 @@ impl Rows {
         }
     }
 
-    /// Bounds of a correction at an instant, while no time passes: ropes pull where they are taut, friction has no
-    /// impulse, and stops push where `touched` says so.
+    /// Bounds of a correction at an instant, while no time passes: friction has no
+    /// impulse, ropes pull and stops push where `touched` says so.
     pub(crate) fn set_instant_bounds(&mut self, touched: impl Fn(usize) -> bool) {
         if !self.any_bounded {
             return;
@@ -258,7 +252,6 @@ impl Rows {
             let row = self.blocks[i].first_row;
             self.inactive[i] = match self.blocks[i].bound {
                 Bound::None => continue,
-                Bound::Rope => self.slack[i],
                 Bound::Stop | Bound::Contact => !touched(i),
                 Bound::Friction => true,
                 Bound::Disk => {
@@ -337,7 +330,7 @@ impl Rows {
         self.apply(joint, &carried[..n], bodies);
     }
 
-    /// C and Ċ of an end stop in a state with these poses and velocities.
+    /// C and Ċ of an end stop, a rope or a contact in a state with these poses and velocities.
     pub(crate) fn stop_place(
         &self,
         i: usize,
@@ -348,10 +341,21 @@ impl Rows {
         let Some(rows) = model.rows.get(i) else {
             return (-self.contact(i).gap(&bodies.poses), self.rate(i, bodies));
         };
-        let RowKind::Stop(stop) = &rows.kind else { return (f64::NEG_INFINITY, 0.0) };
-        let joint = &model.joints[stop.joint.index()];
-        let q = state.coordinate[joint.first_coordinate + stop.which];
-        (stop.error(q), self.rate(i, bodies))
+        let c = match &rows.kind {
+            RowKind::Stop(stop) => {
+                let joint = &model.joints[stop.joint.index()];
+                stop.error(state.coordinate[joint.first_coordinate + stop.which])
+            }
+            RowKind::Joint(id) => {
+                let joint = &model.joints[id.index()];
+                let [a, b] = joint.bodies.map(|body| &bodies.poses[body.index()]);
+                let mut c = [0.0];
+                joint.near(&state.coordinate).equations().position_error(a, b, &mut c);
+                c[0]
+            }
+            _ => f64::NEG_INFINITY,
+        };
+        (c, self.rate(i, bodies))
     }
 
     /// J v of a block with one row.

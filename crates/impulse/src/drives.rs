@@ -7,6 +7,8 @@ use gelenk_model::rows::Instant;
 use gelenk_model::state::{Twist, Wrench};
 use gelenk_model::{BodyId, Model};
 
+use crate::scratch::Bodies;
+
 /// The joint coordinates along which laws act.
 #[derive(Clone, Debug)]
 pub(crate) struct Drives {
@@ -15,6 +17,8 @@ pub(crate) struct Drives {
     pub axes: Vec<Driven>,
     /// The axis of each force. (n forces)
     of_force: Vec<Option<usize>>,
+    /// Whether all laws that read velocities act along joint coordinates; constant.
+    complete: bool,
 }
 
 /// A joint coordinate along which laws act.
@@ -31,6 +35,10 @@ pub(crate) struct Driven {
     pub rate: f64,
     /// Sum of −∂τ/∂q̇ of its laws at the last look.
     pub damping: f64,
+    /// Sum of τ of its laws at the last look.
+    force: f64,
+    /// Its laws at a look before: [`Driven::law`].
+    pub read: [f64; 3],
 }
 
 impl Drives {
@@ -43,13 +51,40 @@ impl Drives {
                     let bodies = model.joints[axis.joint.index()].bodies.map(BodyId::index);
                     let slot = model.joints[axis.joint.index()].first_coordinate + axis.which;
                     let row = [0.0; 12];
-                    axes.push(Driven { axis, bodies, row, q: 0.0, slot, rate: 0.0, damping: 0.0 });
+                    axes.push(Driven {
+                        axis,
+                        bodies,
+                        row,
+                        q: 0.0,
+                        slot,
+                        rate: 0.0,
+                        damping: 0.0,
+                        force: 0.0,
+                        read: [0.0; 3],
+                    });
                     axes.len() - 1
                 })
             });
             of_force.push(own);
         }
-        Drives { ready: false, axes, of_force }
+        let mut laws = model.forces.iter().zip(&of_force);
+        let complete = laws.all(|(f, own)| own.is_some() || !f.kind.law().depends_on_velocity());
+        Drives { ready: false, axes, of_force, complete }
+    }
+
+    /// Whether the laws at the last look are straight lines from what they were when [`Driven::read`] was written, so that velocities change by
+    /// less than `near` in `dt` seconds with the ones in place of the others: τ(q̇) = τ(q̇₀) − d (q̇ − q̇₀).
+    pub(crate) fn are_straight(&self, bodies: &Bodies, dt: f64, near: f64) -> bool {
+        self.complete
+            && self.axes.iter().all(|own| {
+                let [force, rate, damping] = own.read;
+                let off = own.force - (force - damping.max(0.0) * (own.rate - rate));
+                let light = own.bodies.iter().fold(0.0, |most: f64, &i| {
+                    most.max(bodies.mass_inv[i]).max(bodies.inertia_inv[i].max())
+                });
+                let way = own.row.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+                3.0 * (off * way * light * dt).abs() <= near
+            })
     }
 
     /// W and q at an instant, unless they are there, and q̇ at its velocities.
@@ -60,7 +95,7 @@ impl Drives {
                 own.q = at.coordinates[own.slot];
             }
             own.rate = own.rate_of(at.twists);
-            own.damping = 0.0;
+            (own.damping, own.force) = (0.0, 0.0);
         }
         self.ready = true;
     }
@@ -76,6 +111,7 @@ impl Drives {
         let Some(own) = self.of_force[i].map(|k| &mut self.axes[k]) else { return false };
         let Some(law) = model.forces[i].kind.along(own.q, own.rate, signals) else { return false };
         own.damping += law.damping;
+        own.force += law.force;
         for (w, body) in own.row.chunks_exact(6).zip(own.bodies) {
             wrench[body].force += Vec3::new(w[0], w[1], w[2]) * law.force;
             wrench[body].torque += Vec3::new(w[3], w[4], w[5]) * law.force;
@@ -85,6 +121,11 @@ impl Drives {
 }
 
 impl Driven {
+    /// τ, q̇ and −∂τ/∂q̇ at the last look.
+    pub(crate) fn law(&self) -> [f64; 3] {
+        [self.force, self.rate, self.damping]
+    }
+
     /// W v.
     pub(crate) fn rate_of(&self, twists: &[Twist]) -> f64 {
         let mut sum = 0.0;

@@ -74,6 +74,14 @@ pub enum StepError {
         /// Time at the end of the step, s.
         t: f64,
     },
+    /// Dampers throw bodies back faster than they came: they would stop them in a fraction of the step.
+    #[error("dampers too strong for the step throw {thrown:.2e} J back at t = {t} s")]
+    Dampers {
+        /// Energy that they give where the step begins, J.
+        thrown: f64,
+        /// Time at the end of the step, s.
+        t: f64,
+    },
     /// Dry friction changes its direction, begins or ceases to hold within a step of a higher order, which cannot show that.
     #[error("dry friction changes at t = {t} s")]
     Friction {

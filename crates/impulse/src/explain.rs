@@ -82,6 +82,14 @@ pub(crate) fn explain(
             );
             (reason, name)
         }
+        StepError::Dampers { thrown, t } => {
+            let name = fastest_body(model, state);
+            let reason = format!(
+                "dampers throw {thrown:.2e} J back at t = {t} s (step {step}) with steps down to {h:.1e} s: one would stop its bodies, of which \
+                 `{name}` is the fastest, in a fraction of that; a joint or a prescribed motion says the same without a step: {try_step}"
+            );
+            (reason, name)
+        }
         StepError::NoMotion { ref why, .. } => {
             let reason = format!("{error} (step {step})");
             (reason, why.element.clone())

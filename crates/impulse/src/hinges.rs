@@ -58,7 +58,7 @@ struct Group {
 
 #[inline(always)]
 pub(crate) fn matrices<'a>(own: [usize; LANES], of: impl Fn(usize) -> &'a Mat3) -> M {
-    let m = own.map(|body| &of(body).data.0);
+    let m: [_; LANES] = std::array::from_fn(|k| &of(own[k]).data.0);
     let entry = |column: usize, row: usize| {
         F::new([m[0][column][row], m[1][column][row], m[2][column][row], m[3][column][row]])
     };
@@ -69,10 +69,12 @@ pub(crate) fn matrices<'a>(own: [usize; LANES], of: impl Fn(usize) -> &'a Mat3) 
 /// Velocities of the two sides: ṡ and ω.
 #[inline(always)]
 fn velocities(group: &Group, twists: &[Twist]) -> [(V, V); 2] {
-    group.bodies.map(|own| {
-        let own = own.map(|body| &twists[body]);
+    let of = |own: &[usize; LANES]| {
+        let [a, b, c, d] = *own;
+        let own = [&twists[a], &twists[b], &twists[c], &twists[d]];
         (V::gather(|k| &own[k].s_dot), V::gather(|k| &own[k].omega))
-    })
+    };
+    [of(&group.bodies[0]), of(&group.bodies[1])]
 }
 
 impl Hinges {
@@ -164,14 +166,21 @@ impl Hinges {
         (*axis * there, [k[0] * there, k[1] * there], levers.0, levers.1)
     }
 
-    /// J and M⁻¹ Jᵀ at the poses of `bodies`.
-    pub(crate) fn prepare(&mut self, bodies: &Bodies, jac: &mut [f64], response: &mut [f64]) {
+    /// Levers, axes and k at the poses of `bodies`.
+    pub(crate) fn prepare(&mut self, bodies: &Bodies) {
         for group in self.groups.iter_mut().filter(|group| group.any()) {
-            let [rot_a, rot_b] = group.bodies.map(|own| matrices(own, |i| &bodies.poses[i].rot));
+            let rot = |side: usize| matrices(group.bodies[side], |i| &bodies.poses[i].rot);
+            let (rot_a, rot_b) = (rot(0), rot(1));
             group.r = [rot_a * group.r_body[0], rot_b * group.r_body[1]];
             group.axis = rot_a * group.n_body;
             group.u = [rot_b * group.u_body[0], rot_b * group.u_body[1]];
             group.k = [group.axis.cross(group.u[0]), group.axis.cross(group.u[1])];
+        }
+    }
+
+    /// J and M⁻¹ Jᵀ at the poses there are, for solvers that read rows.
+    pub(crate) fn write_rows(&self, bodies: &Bodies, jac: &mut [f64], response: &mut [f64]) {
+        for group in self.used() {
             let inertia = group.bodies.map(|own| matrices(own, |i| &bodies.inertia_inv_world[i]));
             let [r_a, r_b] = [group.r[0].each(), group.r[1].each()];
             let [k_x, k_y] = [group.k[0].each(), group.k[1].each()];
@@ -212,13 +221,14 @@ impl Hinges {
         mut take: impl FnMut(usize, usize, Option<f64>, &[f64; ROWS]),
     ) {
         for group in self.used() {
-            let [a, b] = group
-                .bodies
-                .map(|own| (V::gather(|k| &poses[own[k]].s), matrices(own, |i| &poses[i].rot)));
+            let pose = |own: [usize; LANES]| {
+                (V::gather(|k| &poses[own[k]].s), matrices(own, |i| &poses[i].rot))
+            };
+            let (a, b) = (pose(group.bodies[0]), pose(group.bodies[1]));
             let gap = (b.0 + b.1 * group.r_body[1]) - (a.0 + a.1 * group.r_body[0]);
             let axis = a.1 * group.n_body;
-            let tilt = group.u_body.map(|u| axis.dot(b.1 * u));
-            group.write([gap.x, gap.y, gap.z, tilt[0], tilt[1]], &mut take);
+            let tilt = |k: usize| axis.dot(b.1 * group.u_body[k]);
+            group.write([gap.x, gap.y, gap.z, tilt(0), tilt(1)], &mut take);
         }
     }
 
@@ -318,7 +328,8 @@ impl Group {
     /// The force on b and Σ k p_u.
     #[inline(always)]
     fn impulses(&self, p: &[f64]) -> (V, V) {
-        let own = self.row.map(|row| &p[row..row + ROWS]);
+        let of = |lane: usize| &p[self.row[lane]..self.row[lane] + ROWS];
+        let own = [of(0), of(1), of(2), of(3)];
         let row = |k: usize| F::new([own[0][k], own[1][k], own[2][k], own[3][k]]);
         (V { x: row(0), y: row(1), z: row(2) }, self.k[0] * row(3) + self.k[1] * row(4))
     }
@@ -329,9 +340,9 @@ impl Group {
         values: [F; ROWS],
         take: &mut impl FnMut(usize, usize, Option<f64>, &[f64; ROWS]),
     ) {
-        let values = values.map(F::to_array);
         for lane in self.lanes() {
-            let own = values.map(|value| value[lane]);
+            let one = |k: usize| values[k].as_array()[lane];
+            let own = [one(0), one(1), one(2), one(3), one(4)];
             take(self.block[lane], self.row[lane], self.tolerance[lane], &own);
         }
     }

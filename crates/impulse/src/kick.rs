@@ -111,11 +111,15 @@ pub(crate) fn kick(bodies: &mut Bodies, loads: &Loads, dt: f64) {
 }
 
 /// The kinetic energy that the force elements give bodies at rest in `dt` seconds: Σ ½ dt² (f²/m + τ·I⁻¹ τ), J.
-pub(crate) fn energy_from_rest(bodies: &Bodies, loads: &Loads, dt: f64) -> f64 {
+pub(crate) fn energy_from_rest(bodies: &Bodies, loads: &Loads, dampers: bool, dt: f64) -> f64 {
     let mut sum = 0.0;
     for i in (0..loads.potential.len()).filter(|&i| !bodies.fixed[i]) {
-        let force = loads.potential[i].force + loads.work[i].force + loads.dissipation[i].force;
-        let torque = loads.potential[i].torque + loads.work[i].torque + loads.dissipation[i].torque;
+        let mut force = loads.potential[i].force + loads.work[i].force;
+        let mut torque = loads.potential[i].torque + loads.work[i].torque;
+        if dampers {
+            force += loads.dissipation[i].force;
+            torque += loads.dissipation[i].torque;
+        }
         sum += force.norm_squared() * bodies.mass_inv[i];
         sum += torque.dot(&(bodies.inertia_inv_world[i] * torque));
     }

@@ -7,7 +7,7 @@ use crate::error::StepError;
 use crate::kick::energy_from_rest;
 use crate::method::Method;
 use crate::scratch::Scratch;
-use crate::step::{StepReport, correct_velocities, energies, step_to};
+use crate::step::{StepReport, correct_velocities, energies, energies_read, step_to};
 use crate::touching::ContactLog;
 
 /// How often a step may be halved before the run gives up.
@@ -222,7 +222,11 @@ impl Parts<'_> {
         part: f64,
         level: u32,
     ) -> Result<(), StepError> {
-        let (kinetic, potential) = energies(self.model, state, scratch);
+        let (kinetic, potential) = if scratch.touching.is_some() && scratch.balls.is_none() {
+            energies_read(self.model, state, scratch) // by the look for what is touched
+        } else {
+            energies(self.model, state, scratch)
+        };
         let change = kinetic + potential - self.kinetic - self.potential;
         let defect = change - report.work + report.dissipation + report.impact_loss;
         let excused = self.excused_energy(scratch, part);
@@ -233,6 +237,12 @@ impl Parts<'_> {
             self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);
             return Err(StepError::Kick { kick, t: scratch.saved.t + part });
+        }
+        let thrown = report.thrown;
+        if thrown > 0.0 && thrown > self.most_thrown(scratch, part) {
+            self.totals.corrections += report.corrections;
+            state.clone_from(&scratch.saved);
+            return Err(StepError::Dampers { thrown, t: scratch.saved.t + part });
         }
         let accepted = if level >= ENERGY_HALVINGS {
             defect <= self.kinetic + 10.0 * excused
@@ -272,6 +282,16 @@ impl Parts<'_> {
         Ok(())
     }
 
+    /// What dampers may give where stages begin, J: half of the kinetic energy there is, which a damper gives that alone would stop its bodies in 0.45
+    /// of a stage, and what everything else gives bodies at rest, which dampers hold back.
+    fn most_thrown(&self, scratch: &Scratch, part: f64) -> f64 {
+        let Scratch { bodies, loads, .. } = scratch;
+        let speed = self.model.gravity.norm() * part;
+        0.5 * (self.kinetic + bodies.total_mass * speed * speed)
+            + energy_from_rest(bodies, loads, false, part)
+            + ENERGY_FLOOR * self.energy_scale
+    }
+
     /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity and force elements give
     /// bodies at rest in this part, and the work of the joints' forces over gaps within tolerance.
     fn excused_energy(&self, scratch: &Scratch, part: f64) -> f64 {
@@ -293,8 +313,11 @@ impl Parts<'_> {
     fn energy_of_a_fall(&self, scratch: &Scratch, h: f64, acceleration: f64) -> f64 {
         let Scratch { bodies, loads, .. } = scratch;
         let speed = (self.model.gravity.norm() + acceleration) * h;
-        let pushed =
-            if self.model.forces.is_empty() { 0.0 } else { energy_from_rest(bodies, loads, h) };
+        let pushed = if self.model.forces.is_empty() {
+            0.0
+        } else {
+            energy_from_rest(bodies, loads, true, h)
+        };
         0.5 * bodies.total_mass * speed * speed + pushed
     }
 
@@ -347,7 +370,10 @@ impl Parts<'_> {
                 Some(self.model.bodies[body].name.clone())
             }
             StepError::NoMotion { ref why, .. } => Some(why.element.clone()),
-            StepError::Energy { .. } | StepError::Kick { .. } | StepError::Friction { .. } => None,
+            StepError::Energy { .. }
+            | StepError::Kick { .. }
+            | StepError::Dampers { .. }
+            | StepError::Friction { .. } => None,
         };
         let what = match *error {
             StepError::Positions { gap, .. } => format!("its gap stays at {gap:.1e}"),
@@ -366,6 +392,9 @@ impl Parts<'_> {
             StepError::NoMotion { .. } => "no smooth motion goes on".to_owned(),
             StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
             StepError::Kick { kick, .. } => format!("joints kick with {kick:.1e} J"),
+            StepError::Dampers { thrown, .. } => {
+                format!("dampers too strong for it throw {thrown:.1e} J back")
+            }
         };
         let where_ = element.as_ref().map_or(String::new(), |name| format!(" at `{name}`"));
         self.events.push(Event {

@@ -113,6 +113,8 @@ pub struct Rows {
     pub(crate) model_size: ModelSize,
     /// All joints, where they are hinges in a tree.
     pub(crate) hinges: Option<Box<Hinges>>,
+    /// Whether their part of J and M⁻¹ Jᵀ belongs to the poses of the bodies.
+    written: bool,
 }
 
 /// Lengths of the arrays of [`Rows`] without contacts.
@@ -253,6 +255,7 @@ impl Rows {
             stiffest: Vec::new(),
             model_size,
             hinges: None,
+            written: false,
         }
     }
 
@@ -270,8 +273,12 @@ impl Rows {
         self.prepare_contacts(&bodies.poses);
         let mut first = 0;
         if let Some(hinges) = &mut self.hinges {
-            hinges.prepare(bodies, &mut self.jac, &mut self.response);
+            hinges.prepare(bodies);
             first = self.model_size.blocks;
+        }
+        self.written = false;
+        if !self.any_bounded || self.any_off {
+            self.write_hinges(bodies); // the solver of trees is not asked
         }
         for (i, block) in self.blocks.iter().enumerate().skip(first) {
             let (n, width) = (block.n_rows, 6 * block.n_bodies);
@@ -300,6 +307,14 @@ impl Rows {
         self.find_stiffest();
         self.k_ready = false;
         self.shared = false;
+    }
+
+    /// J and M⁻¹ Jᵀ of hinges in a tree, unless they are there. The tree needs none; all other solvers do.
+    pub(crate) fn write_hinges(&mut self, bodies: &Bodies) {
+        if let (Some(hinges), false) = (&self.hinges, self.written) {
+            hinges.write_rows(bodies, &mut self.jac, &mut self.response);
+        }
+        self.written = true;
     }
 
     /// The first block that the hinges do not have: 0 where there are none, or joints are not there.
@@ -384,7 +399,7 @@ impl Rows {
         for (i, block) in self.blocks.iter().enumerate().skip(self.first_apart()) {
             let mut c = [0.0];
             match block.bound {
-                Bound::Rope | Bound::Stop => model.rows[i].error(model, &at, work, &mut c),
+                Bound::Stop => model.rows[i].error(model, &at, work, &mut c),
                 Bound::Contact => c[0] = -self.contact(i).gap(at.poses),
                 Bound::None | Bound::Friction | Bound::Disk => continue,
             }

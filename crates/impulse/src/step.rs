@@ -6,7 +6,6 @@ use gelenk_model::rows::Instant;
 use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Model, rows::unwrap_angle};
 
-use crate::bounds::Bound;
 use crate::error::StepError;
 use crate::flight;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
@@ -30,6 +29,9 @@ pub struct StepReport {
     pub impact_loss: f64,
     /// Kinetic energy that the velocity correction took away, ½ pᵀ K p, J; for gentle steps, 0 where rows have bounds or move.
     pub kick: f64,
+    /// Energy that dampers give where stages begin, J: there their forces are those of the velocities before, and one that would stop its bodies within a
+    /// quarter of a stage throws them back faster than they came.
+    pub thrown: f64,
 }
 
 /// Advances `state` by `h` seconds (h < 0 goes back). On an error the state is as before.
@@ -67,10 +69,12 @@ pub(crate) fn step_to(
     if let Some(tree) = &mut scratch.tree {
         tree.forget_sides();
     }
-    if scratch.rows.any_bounded {
+    let mut prepared = scratch.rows.any_bounded;
+    if prepared {
         prepare(model, state, scratch);
     }
     scratch.set_modes(model, state, method);
+    prepared &= scratch.rows.ready;
     scratch.rows.begin_contacts(&scratch.bodies.poses);
     let stages = method.order.stages();
     let mut report = StepReport::default();
@@ -84,7 +88,8 @@ pub(crate) fn step_to(
         done += gamma;
         let last = i + 1 == stages.len();
         let end = if last { t_next } else { t + done * h };
-        let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last };
+        let stage = Stage { h: gamma * h, h_open, h_whole, t_next: end, keep, last, prepared };
+        prepared = false;
         if let Err(error) = stage.make(model, method, state, scratch, &mut report) {
             state.clone_from(&scratch.saved);
             return Err(scratch.rows.name_contact(error));
@@ -112,6 +117,8 @@ struct Stage {
     t_next: f64,
     keep: f64,
     last: bool,
+    /// Whether all is prepared at its start.
+    prepared: bool,
 }
 
 impl Stage {
@@ -130,7 +137,9 @@ impl Stage {
         let (h, t_next) = (self.h, self.t_next);
         let solver = scratch.solver(method);
 
-        prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
+        if !self.prepared {
+            prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
+        }
         half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
@@ -487,38 +496,24 @@ pub(crate) fn largest_change(twists: &[Twist], previous: &[Twist]) -> (f64, usiz
 
 /// Books the impulses of an instant: force elements, prescribed motions, joint reactions.
 ///
-/// A rope that becomes taut takes energy, as any impact without rebound; so does friction. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
+/// Friction takes energy. A row with ∂C/∂t ≠ 0 moves its bodies: the power of its impulses is λ J v = −λ C_t.
 fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report: &mut StepReport) {
-    let Scratch { bodies, rows, loads, joint_impulses, saved, .. } = scratch;
+    let Scratch { bodies, rows, loads, joint_impulses, .. } = scratch;
+    let taken = report.dissipation;
     rows.exchanged += book(bodies, loads, 0.5 * h, report);
+    if !end && h > 0.0 {
+        report.thrown += (taken - report.dissipation).max(0.0);
+    }
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
         report.impact_loss += rows.contact_loss(bodies, end);
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
-    if rows.any_bounded {
-        report.impact_loss += impact_loss(bodies, rows, impulse, &saved.impulse);
-    }
     if rows.rheonomic {
         report.work -= impulse.iter().zip(&rows.c_t).map(|(p, c_t)| p * c_t).sum::<f64>();
     }
     add_joint_impulses(model, bodies, rows, impulse, joint_impulses);
     rows.add_contact_impulses(end);
-}
-
-/// What ropes take that were slack before the step: −p · ½ J (v⁻ + v⁺).
-fn impact_loss(bodies: &Bodies, rows: &Rows, impulse: &[f64], before: &[f64]) -> f64 {
-    let mut loss = 0.0;
-    for (i, block) in rows.blocks.iter().enumerate() {
-        let row = block.first_row;
-        if block.bound == Bound::Rope && before[row] == 0.0 && impulse[row] != 0.0 {
-            let (mut e_before, mut e_after) = ([0.0], [0.0]);
-            rows.error_rate(i, &bodies.twists_before, &mut e_before);
-            rows.error_rate(i, &bodies.twists, &mut e_after);
-            loss -= impulse[row] * 0.5 * (e_before[0] + e_after[0]);
-        }
-    }
-    loss
 }
 
 /// Adds, for each joint, impulse and angular impulse about its point on body b, with those of its stops, its friction and
@@ -587,13 +582,18 @@ fn follow_coordinates(model: &Model, poses: &[Pose], known: &mut [f64]) {
 
 /// Kinetic and potential energy, J.
 pub(crate) fn energies(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
-    use gelenk_model::force::ForceContext;
     if let Some(energies) = scratch.balls.as_ref().and_then(|balls| balls.energies(state)) {
         return energies;
     }
     if scratch.bodies.read_state(state) {
         scratch.forget_poses();
     }
+    energies_read(model, state, scratch)
+}
+
+/// The same of a state that the bodies have read.
+pub(crate) fn energies_read(model: &Model, state: &State, scratch: &mut Scratch) -> (f64, f64) {
+    use gelenk_model::force::ForceContext;
     let Scratch { bodies, loads, work, .. } = scratch;
     let (mut kinetic, mut potential) = (0.0, 0.0);
     for i in 0..bodies.fixed.len() {

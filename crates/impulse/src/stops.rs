@@ -1,4 +1,4 @@
-//! End stops: steps are cut where a coordinate arrives at one, and impacts are made there.
+//! End stops and ropes: steps are cut where a coordinate arrives at one or a rope becomes taut, and impacts are made there.
 
 use gelenk_collide::{Touch, TouchKey};
 use gelenk_model::rows::RowKind;
@@ -51,12 +51,12 @@ const MOST_HITS: [[u32; 2]; 2] = [[3, 20], [6, 40]];
 /// Impacts that are slower than what gravity gives in the asked step are soft. After so many in a part, the rest of it is made in one go, too.
 const MOST_SOFT: u32 = 4;
 
-/// An end stop, or two bodies that may touch, while a step goes on.
+/// An end stop, a rope, or two bodies that may touch, while a step goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     /// Its row block. Bodies that do not touch yet have none.
     block: Option<usize>,
-    /// The features that may touch; none for an end stop.
+    /// The features that may touch; none for an end stop or a rope.
     touch: Option<Touch>,
     /// How far it may be passed, rad or m.
     tolerance: f64,
@@ -77,7 +77,7 @@ pub(crate) struct Watch {
 /// Memory of the stops, and the state to go back to.
 #[derive(Clone, Debug)]
 pub(crate) struct Stops {
-    /// End stops first, then what may touch.
+    /// End stops and ropes first, then what may touch.
     watches: Vec<Watch>,
     n_ends: usize,
     /// The state before a part, and what the joints had given until then.
@@ -95,6 +95,8 @@ pub(crate) struct Stops {
     soft: u32,
     /// Blocks that take part in an impact, ascending.
     touched: Vec<usize>,
+    /// Whether all watches have been seen at the present state.
+    seen: bool,
 }
 
 impl Watch {
@@ -154,6 +156,7 @@ impl Stops {
             rocks: [false; 2],
             soft: 0,
             touched: Vec::new(),
+            seen: false,
         }
     }
 
@@ -362,7 +365,9 @@ impl Parts<'_> {
         level: u32,
     ) -> Result<(Option<f64>, StepReport), StepError> {
         // Places before the step, where the rows are ready.
-        self.see(state, scratch);
+        if !std::mem::take(&mut scratch.stops.seen) {
+            self.see(state, scratch);
+        }
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;
             watch.start = watch.lo.0;
@@ -406,6 +411,7 @@ impl Parts<'_> {
 
     /// Finds what may touch within `h`; see [`Scratch::find_contacts`].
     fn watch_contacts(&self, state: &State, scratch: &mut Scratch, h: f64, all: bool) {
+        scratch.stops.seen = false;
         scratch.find_contacts(self.model, self.method, state, h, all);
         let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
         rows.whole_step = self.h;
@@ -423,6 +429,11 @@ impl Parts<'_> {
         if scratch.bodies.read_state(state) {
             scratch.forget_poses();
         }
+        self.see_read(state, scratch);
+    }
+
+    /// The same at a state that the bodies have read.
+    fn see_read(&self, state: &State, scratch: &mut Scratch) {
         let Scratch { rows, bodies, stops, .. } = scratch;
         let floor = bodies.position_floor();
         let tolerance = self.method.tolerance.max(2.0 * floor);
@@ -439,7 +450,11 @@ impl Parts<'_> {
 
     /// The same after a step; true if something has been passed that was open, which is found out where `first`.
     fn look(&self, state: &State, scratch: &mut Scratch, first: bool) -> bool {
-        self.see(state, scratch);
+        if scratch.balls.is_some() {
+            self.see(state, scratch);
+        } else {
+            self.see_read(state, scratch); // the step has read it
+        }
         let Scratch { rows, bodies, stops, touching, .. } = scratch;
         let mut passed = false;
         for watch in &mut stops.watches {
@@ -675,14 +690,16 @@ impl Parts<'_> {
 
     /// Whether a touched stop or body is run into; notes where all are.
     fn runs_into_stop(&self, state: &State, scratch: &mut Scratch) -> bool {
-        self.see(state, scratch);
+        self.see_read(state, scratch);
         let Scratch { rows, bodies, stops, .. } = scratch;
         let slow = rest_speed(bodies, self.method);
-        stops.watches.iter().any(|watch| {
+        let runs = stops.watches.iter().any(|watch| {
             watch.block.is_some_and(|block| rows.mode[block] != Mode::Off)
                 && watch.now.0 >= -watch.tolerance
                 && watch.now.1 > slow
-        })
+        });
+        stops.seen = !runs;
+        runs
     }
 
     /// Books an impact and tells of it.
@@ -735,10 +752,16 @@ impl Parts<'_> {
                 (names.to_vec(), detail)
             } else {
                 let row = &self.model.rows[block];
-                let (RowKind::Stop(stop), Some(joint)) = (&row.kind, row.joint()) else { continue };
-                let sign = stop.side.sign();
+                let Some(joint) = row.joint() else { continue };
+                if before <= slow {
+                    continue; // It was there before, and takes its part.
+                }
+                let (what, sign) = match &row.kind {
+                    RowKind::Stop(stop) => ("end stop", stop.side.sign()),
+                    _ => ("rope", 1.0),
+                };
                 let detail = format!(
-                    "end stop `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
+                    "{what} `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
                     row.name,
                     sign * before,
                     sign * after,

@@ -106,6 +106,47 @@ fn strong_damper_settles() {
     assert!(simulation.ledger().integrator_error().abs() < 1e-6);
 }
 
+/// A damper that stops its mass within a fraction of the step: unhalved steps would throw it to and fro for ever, (1 − x)/(1 + x) = −0.96 of its speed each with
+/// x = c h/(2 m) = 50.
+#[test]
+fn a_damper_too_strong_for_the_step_halves_it() {
+    let mass = |damping: f64| {
+        toml(&format!(
+            r#"
+[model]
+name = "piston"
+gravity = [0, 0, 0]
+[[body]]
+name = "mass"
+mass = 1
+velocity = [1, 0, 0]
+shape = {{ box = {{ size = [0.1, 0.1, 0.1] }} }}
+[[joint]]
+name = "cylinder"
+type = "slider"
+between = ["world", "mass"]
+point = [0, 0, 0]
+axis = [1, 0, 0]
+damping = {damping}
+"#
+        ))
+    };
+    let model = mass(1e4);
+    let mut simulation = Simulation::new(&model, &settings(0.01, 1e-9)).expect("starts");
+    for _ in 0..10 {
+        simulation.step().expect("step");
+    }
+    let state = simulation.state();
+    assert!(state.s_dot[1].x.abs() < 1e-3 && state.s[1].x.abs() < 5e-4, "{state:?}");
+    let halved = |e: &gelenk_model::Event| e.kind == "step-halved" && e.detail.contains("dampers");
+    assert!(simulation.take_events().iter().any(halved));
+    // No step that can be made is short enough for this one.
+    let model = mass(1e9);
+    let mut simulation = Simulation::new(&model, &settings(0.01, 1e-9)).expect("starts");
+    let failure = simulation.step().expect_err("it would be thrown back").to_string();
+    assert!(failure.contains("dampers") && failure.contains("`mass`"), "{failure}");
+}
+
 /// A prescribed motion does the work that the ledger says: a bar turned at constant speed against gravity.
 #[test]
 fn prescribed_motion_does_work() {

@@ -48,6 +48,7 @@ impl Solver for Iterative {
     ) -> Result<u64, StepError> {
         let floor = scratch.bodies.position_floor();
         if scratch.balls.is_none() {
+            scratch.rows.write_hinges(&scratch.bodies);
             scratch.rows.invert_blocks();
         }
         let Scratch { bodies, rows, work, anderson, balls, .. } = scratch;
@@ -98,6 +99,7 @@ impl Solver for Iterative {
     ) -> Result<u64, StepError> {
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         if scratch.balls.is_none() {
+            scratch.rows.write_hinges(&scratch.bodies);
             scratch.rows.invert_blocks();
         }
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;

@@ -435,7 +435,7 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
         }
         rows.velocity_error[i] = match bound {
             Bound::None => error,
-            Bound::Rope | Bound::Stop | Bound::Contact => e[0].max(0.0),
+            Bound::Stop | Bound::Contact => e[0].max(0.0),
             Bound::Friction | Bound::Disk => 0.0,
         };
     }

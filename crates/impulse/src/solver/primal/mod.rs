@@ -82,7 +82,7 @@ pub(crate) fn settle_positions(
             let bound = rows.blocks[i].bound;
             rows.gap[i] = match bound {
                 Bound::None => norm(&c[..n]),
-                Bound::Rope | Bound::Stop | Bound::Contact => c[0].max(0.0),
+                Bound::Stop | Bound::Contact => c[0].max(0.0),
                 Bound::Friction | Bound::Disk => 0.0,
             };
             let tolerance = rows.blocks[i].tolerance.unwrap_or(method.tolerance).max(floor);
@@ -108,7 +108,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> (u64,
             let e = &newton.e[row..row + n];
             rows.velocity_error[i] = match rows.blocks[i].bound {
                 Bound::None => norm(e),
-                Bound::Rope | Bound::Stop | Bound::Contact => e[0].max(0.0),
+                Bound::Stop | Bound::Contact => e[0].max(0.0),
                 Bound::Friction | Bound::Disk => 0.0,
             };
         };

@@ -191,7 +191,7 @@ impl Newton {
                     small::invert(k, n);
                 }
                 Bound::Contact | Bound::Disk => self.stiffness[i] = rows.stiffness(i),
-                Bound::Rope | Bound::Stop | Bound::Friction => {
+                Bound::Stop | Bound::Friction => {
                     let jac = &self.jac[block.jac..block.jac + width];
                     self.stiffness[i] = jac.iter().map(|x| x * x).sum();
                 }
@@ -568,7 +568,7 @@ impl Newton {
                 }
                 if limit > 0.0 && n == 2 { Side::Slips } else { Side::Given }
             }
-            Bound::Rope | Bound::Stop | Bound::Friction | Bound::Contact => {
+            Bound::Stop | Bound::Friction | Bound::Contact => {
                 let k = self.stiffness[i];
                 let weight = if k > 0.0 { WEIGHT / k } else { 0.0 };
                 let wanted = p[0] - weight * (e[0] + alpha * e_step[0]);

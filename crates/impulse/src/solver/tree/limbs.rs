@@ -444,16 +444,21 @@ impl Limb {
 
 /// The vector of one lane, in all.
 #[inline(always)]
-fn lane_of(v: V, lane: usize) -> V {
-    let one = |x: F| F::splat(x.to_array()[lane]);
-    V { x: one(v.x), y: one(v.y), z: one(v.z) }
+fn lane_of(v: &V, lane: usize) -> V {
+    V { x: at(&v.x, lane), y: at(&v.y, lane), z: at(&v.z, lane) }
+}
+
+/// The number of one lane, in all.
+#[inline(always)]
+fn at(x: &F, lane: usize) -> F {
+    F::splat(x.as_array()[lane])
 }
 
 impl Elimination for Limbs {
     #[inline(always)]
     fn enter(&self, node: usize, b: &mut [F; 6]) {
         let (force, torque) = halves(b);
-        let lever = lane_of(self.limbs[node / LANES].lever, node % LANES);
+        let lever = lane_of(&self.limbs[node / LANES].lever, node % LANES);
         *b = both(force, torque - lever.cross(force));
     }
 
@@ -462,40 +467,37 @@ impl Elimination for Limbs {
     fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]) {
         let (limb, lane) = (&self.limbs[node / LANES], node % LANES);
         let mut q = [F::ZERO; 6];
-        let at = |x: F| F::splat(x.to_array()[lane]);
-        if limb.roots && limb.root.to_array()[lane] > 0.0 {
+        if limb.roots && limb.root.as_array()[lane] > 0.0 {
             let mut w = *b;
             for j in 0..6 {
-                w[j] *= at(limb.l[j][j]);
+                w[j] *= at(&limb.l[j][j], lane);
                 let known = w[j];
                 for i in j + 1..6 {
-                    w[i] -= at(limb.l[j][i]) * known;
+                    w[i] -= at(&limb.l[j][i], lane) * known;
                 }
             }
             return (w, q, [F::ZERO; 6]);
         }
-        let axis = lane_of(limb.axis, lane);
+        let axis = lane_of(&limb.axis, lane);
         q[0] = axis.dot(halves(b).1);
-        q[1] = q[0] * at(limb.d_inv);
-        let up: [F; 6] = std::array::from_fn(|k| b[k] - at(limb.u[k]) * q[1]);
+        q[1] = q[0] * at(&limb.d_inv, lane);
+        let up: [F; 6] = std::array::from_fn(|k| b[k] - at(&limb.u[k], lane) * q[1]);
         let (force, torque) = halves(&up);
-        (*b, q, both(force, torque + lane_of(limb.way, lane).cross(force)))
+        (*b, q, both(force, torque + lane_of(&limb.way, lane).cross(force)))
     }
 
     #[inline(always)]
     fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]) {
         if self.is_root(own.node) {
             for k in 0..6 {
-                let w = own.w[k].to_array();
                 for lane in 0..LANES {
-                    sums[lane] += other.w[k] * F::splat(w[lane]);
+                    sums[lane] += other.w[k] * at(&own.w[k], lane);
                 }
             }
             return;
         }
-        let u = own.q[0].to_array();
         for lane in 0..LANES {
-            sums[lane] += other.q[1] * F::splat(u[lane]);
+            sums[lane] += other.q[1] * at(&own.q[0], lane);
         }
     }
 
@@ -511,7 +513,7 @@ impl Elimination for Limbs {
             return sum;
         }
         for k in 0..6 {
-            sum += step.w[k] * F::splat(limb.d[k].to_array()[lane]);
+            sum += step.w[k] * at(&limb.d[k], lane);
         }
         sum + step.q[1] * F::splat(limb.moment[lane])
     }
@@ -530,6 +532,6 @@ impl Limbs {
     #[inline(always)]
     fn is_root(&self, node: usize) -> bool {
         let limb = &self.limbs[node / LANES];
-        limb.roots && limb.root.to_array()[node % LANES] > 0.0
+        limb.roots && limb.root.as_array()[node % LANES] > 0.0
     }
 }

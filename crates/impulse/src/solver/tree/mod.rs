@@ -16,9 +16,9 @@ use gelenk_model::{Model, State, Twist};
 use self::factor::{Factor, Soft};
 use self::limbs::Limbs;
 use self::pattern::{LANES, MOST, NOWHERE, Pattern};
-use self::touches::Touches;
+use self::touches::{Near, Touches};
 use super::direct::bounded::{look_ahead, look_at_velocities};
-use crate::bounds::Bound;
+use crate::bounds::{Bound, SLIP_PART};
 use crate::drives::Drives;
 use crate::error::StepError;
 use crate::hinges::Hinges;
@@ -42,6 +42,9 @@ const NEAR: f64 = 0.3;
 const ROUGH: f64 = 1e-3;
 const AHEAD: f64 = 1e-10;
 const AT_ONCE: f64 = 1e-13;
+
+/// The same as a part of what a look will let pass.
+const LET_PASS: f64 = 0.1;
 
 /// A guess that leaves rates beyond this is none, m/s or rad/s.
 const POOR_GUESS: f64 = 1.0;
@@ -296,7 +299,7 @@ impl Tree {
 
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
     /// False, and nothing done, where the contacts do not settle.
-    fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: f64) -> bool {
+    fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool, near: Near) -> bool {
         if self.limbs.is_some() {
             return self.solve_limbs(rows, bodies, velocity, near);
         }
@@ -348,7 +351,7 @@ impl Tree {
         rows: &mut Rows,
         bodies: &mut Bodies,
         velocity: bool,
-        near: f64,
+        near: Near,
     ) -> bool {
         let Tree { pattern, factor, limbs: Some(limbs), touches, axes, e, pulls, .. } = self else {
             return false;
@@ -390,12 +393,15 @@ impl Scratch {
         &mut self,
         solve: impl FnOnce(&mut Tree, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
-        if self.rows.any_off {
-            return None;
+        let mut found = None;
+        if !self.rows.any_off {
+            let mut tree = self.tree.take()?;
+            found = solve(&mut tree, self);
+            self.tree = Some(tree);
         }
-        let mut tree = self.tree.take()?;
-        let found = solve(&mut tree, self);
-        self.tree = Some(tree);
+        if found.is_none() {
+            self.rows.write_hinges(&self.bodies);
+        }
         found
     }
 }
@@ -422,7 +428,9 @@ pub(crate) fn settle_positions(
             give_up_guess(&mut scratch.rows, &mut scratch.bodies);
             tree.take_start(model, look, scratch);
         }
-        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, ROUGH);
+        let passes = LET_PASS * SLIP_PART * method.tolerance.max(floor) / look.h.abs();
+        let near = |part: f64| Near { part, rate: passes };
+        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(ROUGH));
         for solves in 1..MOST_SOLVES {
             let worst = look_ahead(model, method, look, floor, scratch);
             if worst < 1.0 && (solves > 0 || worst == 0.0) {
@@ -433,7 +441,7 @@ pub(crate) fn settle_positions(
                 break;
             }
             tree.take_rates(&scratch.rows);
-            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, AHEAD) {
+            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(AHEAD)) {
                 break;
             }
         }
@@ -450,6 +458,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Optio
             return None;
         }
         scratch.rows.begin_correction(true, &scratch.bodies);
+        let near = at_once(tolerance);
         for solves in 0..MOST_SOLVES {
             let worst = look_at_velocities(tolerance, scratch);
             if worst < 1.0 && (solves > 0 || worst == 0.0) {
@@ -457,7 +466,7 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Optio
             }
             tree.take_rates(&scratch.rows);
             if !worst.is_finite()
-                || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true, AT_ONCE)
+                || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true, near)
             {
                 break;
             }
@@ -497,7 +506,7 @@ pub(crate) fn settle_kick(
         bodies.twists.copy_from_slice(&bodies.twists_before);
         let mut solves = 0;
         for round in 0..MOST_ROUNDS {
-            let Scratch { bodies, loads, work, rows, previous_twists, .. } = &mut *scratch;
+            let Scratch { bodies, loads, work, rows, .. } = &mut *scratch;
             if round == 0 {
                 fault = evaluate_loads(model, bodies, state, loads, work).err();
                 if fault.is_some() {
@@ -509,8 +518,6 @@ pub(crate) fn settle_kick(
             {
                 break;
             }
-            // The laws were read at these velocities.
-            previous_twists.copy_from_slice(&loads.twists);
             if round == 0 && tree.limbs.is_some() {
                 // Joints are solved for at once and need no guess.
                 bodies.twists.copy_from_slice(&bodies.twists_before);
@@ -530,10 +537,12 @@ pub(crate) fn settle_kick(
                 tree.take_rates(rows);
             }
             let Scratch { bodies, loads, rows, work, previous_twists, .. } = &mut *scratch;
-            for (pull, driven) in tree.pulls.iter_mut().zip(&loads.drives.axes) {
-                *pull = driven.rate_of(&bodies.twists) - driven.rate_of(previous_twists);
+            for (pull, driven) in tree.pulls.iter_mut().zip(&mut loads.drives.axes) {
+                // The laws were read at that rate.
+                *pull = driven.rate_of(&bodies.twists) - driven.rate;
+                driven.read = driven.law();
             }
-            if !tree.solve(rows, bodies, true, AT_ONCE) {
+            if !tree.solve(rows, bodies, true, at_once(tolerance)) {
                 break;
             }
             solves += 1;
@@ -544,9 +553,12 @@ pub(crate) fn settle_kick(
             if fault.is_some() {
                 break;
             }
-            kick_with(rows, bodies, loads, h);
-            let (change, _) = largest_change(&bodies.twists, previous_twists);
             let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
+            let mut change = 0.0;
+            if !(tree.limbs.is_some() && loads.drives.are_straight(bodies, 0.5 * h, near)) {
+                kick_with(rows, bodies, loads, h);
+                (change, _) = largest_change(&bodies.twists, previous_twists);
+            }
             let worst = look_at_velocities(tolerance, scratch);
             if change <= near && worst < 1.0 {
                 tree.made = None;
@@ -563,8 +575,14 @@ pub(crate) fn settle_kick(
     fault.map_or(Ok(found), Err)
 }
 
+/// How far friction that slips may be off where velocities are corrected to `tolerance`.
+fn at_once(tolerance: f64) -> Near {
+    Near { part: AT_ONCE, rate: LET_PASS * SLIP_PART * tolerance }
+}
+
 /// Takes all impulses of a position correction back.
 fn give_up_guess(rows: &mut Rows, bodies: &mut Bodies) {
+    rows.write_hinges(bodies);
     for i in 0..rows.blocks.len() {
         let own = rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
         for p in &mut rows.impulse[own.clone()] {
@@ -605,6 +623,7 @@ mod tests {
         scratch.bodies.read_state(&simulation.state);
         scratch.rows.ready = false;
         scratch.prepare_rows(&model, simulation.state.t, &simulation.state.coordinate);
+        scratch.rows.write_hinges(&scratch.bodies);
         let tree = scratch.tree.take().expect("its joints are a tree");
         assert!(tree.limbs.is_some() && !scratch.rows.contacts.is_empty());
         for h in [0.0, 0.005] {
@@ -625,7 +644,7 @@ mod tests {
                     *pull = 0.1 * (1.7 * i as f64).cos();
                 }
                 rows.velocity_impulse.fill(0.0);
-                assert!(tree.solve(&mut rows, &mut bodies, true, AT_ONCE));
+                assert!(tree.solve(&mut rows, &mut bodies, true, at_once(0.0)));
                 tree.give_dampers(&mut bodies);
                 (bodies.twists, rows.velocity_impulse)
             });

@@ -4,7 +4,7 @@ use wide::f64x4;
 
 use super::factor::Elimination;
 use super::pattern::{LANES, NOWHERE, Pattern};
-use super::triangle::{Triangle, WEAK, add_rows, room};
+use super::triangle::{Square, Triangle, add_rows, room, stride};
 use crate::bounds::Bound;
 use crate::rows::Rows;
 use crate::small;
@@ -56,8 +56,9 @@ struct Part {
     /// Of friction: the row of its normal, and the largest ratio to its impulse.
     normal: Option<(usize, f64)>,
     side: Side,
-    /// Largest response of its rows to themselves.
+    /// Largest response of its rows to themselves, and its inverse.
     k: f64,
+    k_inv: f64,
 }
 
 impl Part {
@@ -65,7 +66,7 @@ impl Part {
     fn slip(&self, p: &[f64], e: &[f64]) -> ([f64; 2], f64, f64) {
         let mut x = [0.0; 2];
         for a in 0..self.n {
-            x[a] = p[self.first + a] - e[self.first + a] / self.k;
+            x[a] = p[self.first + a] - e[self.first + a] * self.k_inv;
         }
         let length = small::length(x[0], x[1]);
         let limit = self.normal.map_or(0.0, |(normal, ratio)| ratio * p[normal].abs());
@@ -84,6 +85,13 @@ enum Side {
     Slips,
 }
 
+/// How far friction that slips may be off: as a part of the rates, or as a rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near {
+    pub part: f64,
+    pub rate: f64,
+}
+
 /// What a look at the sides has found.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
@@ -94,10 +102,10 @@ struct Taken {
 }
 
 impl Taken {
-    /// Whether the law holds to the part `near` of `scale`, the size of the rates. Where nothing slips and no side changes it holds.
+    /// Whether the law holds to `near`, `scale` the size of the rates. Where nothing slips and no side changes it holds.
     fn settled(&self, round: u32, scale: f64, near: f64) -> bool {
         let near = if self.slips { near } else { f64::INFINITY };
-        self.off <= 1e-13 * scale || round > 0 && !self.changed && self.off <= near * scale
+        self.off <= 1e-13 * scale || round > 0 && !self.changed && self.off <= near
     }
 }
 
@@ -111,8 +119,9 @@ pub(super) struct Touches {
     known: Vec<(usize, Side)>,
     /// The row of each. (n)
     rows: Vec<usize>,
-    /// Response to impulses. (n × n)
+    /// Response to impulses, rows of whole groups of four numbers. (n × stride)
     g: Vec<f64>,
+    stride: usize,
     /// Impulses before, and now. (n)
     before: Vec<f64>,
     pub p: Vec<f64>,
@@ -121,14 +130,13 @@ pub(super) struct Touches {
     e: Vec<f64>,
     /// Rows of blocks that are not free.
     active: Vec<usize>,
-    /// The linear system and its right side. (n × n, n)
-    matrix: Vec<f64>,
+    /// The linear system, transposed, and its right side. (n)
+    matrix: Square,
     right: Vec<f64>,
     /// The same where nothing slips, and whether that is so.
     triangle: Triangle,
     plain: bool,
-    /// Its pivots, whether it is there, and the sides it was made for.
-    pivots: Vec<usize>,
+    /// Whether it is there, and the sides it was made for.
     made: bool,
     made_for: Vec<Side>,
 }
@@ -171,7 +179,7 @@ impl Touches {
                     let slipped = block.bound == Bound::Disk && rows.slipped(i);
                     let side = if slipped { Side::Slips } else { Side::Holds };
                     let side = known.map_or(side, |(_, side)| *side);
-                    self.parts.push(Part { first, n: block.n_rows, normal: own, side, k: 0.0 });
+                    self.parts.push(Part { first, n: block.n_rows, normal: own, side, k: 0.0, k_inv: 0.0 });
                 }
                 i += 1;
             }
@@ -188,12 +196,13 @@ impl Touches {
         for numbers in [before, p, rate, e, right] {
             numbers.resize(n, 0.0);
         }
+        self.stride = stride(n);
         self.g.resize(room(n), 0.0);
-        self.matrix.resize(n * n, 0.0);
         self.respond(factor);
         for part in &mut self.parts {
             let own = part.first..part.first + part.n;
-            part.k = own.map(|k| self.g[k * n + k]).fold(0.0, f64::max);
+            part.k = own.map(|k| self.g[k * self.stride + k]).fold(0.0, f64::max);
+            part.k_inv = 1.0 / part.k;
         }
         true
     }
@@ -220,6 +229,9 @@ impl Touches {
         let own = &rows.blocks[block];
         for (slot, way) in ways.iter_mut().enumerate() {
             way.0 = pattern.node_of[rows.body_list[own.first_body + slot]];
+            if way.0 == NOWHERE {
+                continue;
+            }
             let mut b = [[0.0; LANES]; 6];
             for lane in 0..n {
                 // Rows of a contact follow each other, 12 numbers each.
@@ -232,9 +244,7 @@ impl Touches {
             for k in 0..6 {
                 way.1[k] = F::new(b[k]);
             }
-            if way.0 != NOWHERE {
-                factor.enter(way.0, &mut way.1);
-            }
+            factor.enter(way.0, &mut way.1);
         }
         if ways[0].0 == ways[1].0 && ways[0].0 != NOWHERE {
             for k in 0..6 {
@@ -266,57 +276,62 @@ impl Touches {
 
     /// G = J H⁻¹ Jᵀ of all rows of contacts.
     fn respond(&mut self, factor: &impl Elimination) {
-        let n = self.rows.len();
+        let (n, stride) = (self.rows.len(), self.stride);
         for (j, other) in self.bundles.iter().enumerate() {
+            let b = &self.steps[other.steps.0..other.steps.1];
             for own in &self.bundles[j..] {
                 let mut sums = [F::ZERO; LANES];
-                let (mut x, mut y) = (own.steps.0, other.steps.0);
+                let a = &self.steps[own.steps.0..own.steps.1];
                 if own.single && other.single {
                     // Ways that meet go on together.
-                    let (a, b) = (
-                        &self.steps[own.steps.0..own.steps.1],
-                        &self.steps[other.steps.0..other.steps.1],
-                    );
-                    for k in 1..=a.len().min(b.len()) {
-                        let (a, b) = (&a[a.len() - k], &b[b.len() - k]);
+                    for (a, b) in a.iter().rev().zip(b.iter().rev()) {
                         if a.node != b.node {
                             break;
                         }
                         factor.respond(a, b, &mut sums);
                     }
-                    (x, y) = (own.steps.1, other.steps.1);
-                }
-                while x < own.steps.1 && y < other.steps.1 {
-                    let (a, b) = (&self.steps[x], &self.steps[y]);
-                    if a.node == b.node {
-                        factor.respond(a, b, &mut sums);
+                } else {
+                    let (mut x, mut y) = (0, 0);
+                    while x < a.len() && y < b.len() {
+                        let (a, b) = (&a[x], &b[y]);
+                        if a.node == b.node {
+                            factor.respond(a, b, &mut sums);
+                        }
+                        x += usize::from(a.node <= b.node);
+                        y += usize::from(b.node <= a.node);
                     }
-                    x += usize::from(a.node <= b.node);
-                    y += usize::from(b.node <= a.node);
                 }
+                // Four numbers, where the last of them are still to be written.
+                let whole = other.first + LANES <= stride;
                 for lane in 0..own.n {
-                    let row = (own.first + lane) * n + other.first;
-                    self.g[row..row + other.n].copy_from_slice(&sums[lane].to_array()[..other.n]);
+                    let row = (own.first + lane) * stride + other.first;
+                    let sums = sums[lane].to_array();
+                    if whole {
+                        self.g[row..row + LANES].copy_from_slice(&sums);
+                    } else {
+                        for (to, sum) in self.g[row..].iter_mut().zip(&sums[..other.n]) {
+                            *to = *sum;
+                        }
+                    }
                 }
             }
         }
         for i in 0..n {
             for j in 0..i {
-                self.g[j * n + i] = self.g[i * n + j];
+                self.g[j * stride + i] = self.g[i * stride + j];
             }
         }
     }
 
     /// Finds the impulses `p` that fit the rates, given what the factor's way up says of the joints; false if it does not. `e` are the rates
-    /// and `now` the impulses there are (all rows), `near` the part of the
-    /// rates by which friction that slips may be off.
+    /// and `now` the impulses there are (all rows); friction that slips may be off by `near`.
     pub(super) fn settle(
         &mut self,
         factor: &impl Elimination,
         rows: &Rows,
         e: &[f64],
         now: &[f64],
-        near: f64,
+        near: Near,
     ) -> bool {
         for (k, &row) in self.rows.iter().enumerate() {
             self.rate[k] = e[row];
@@ -356,7 +371,7 @@ impl Touches {
 
     /// Gauss-Seidel on the same projections.
     fn sweep(&mut self, rows: &Rows) {
-        let n = self.rows.len();
+        let (n, stride) = (self.rows.len(), self.stride);
         let Touches { parts, g, p, rate, e, .. } = self;
         e.copy_from_slice(rate);
         let scale = rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
@@ -365,7 +380,7 @@ impl Touches {
             for part in parts.iter() {
                 let (i, m) = (part.first, part.n);
                 // No smaller than the largest eigenvalue of the block.
-                let k = if m == 2 { part.k + g[i * n + i + 1].abs() } else { part.k };
+                let k = if m == 2 { part.k + g[i * stride + i + 1].abs() } else { part.k };
                 let mut next = [0.0; 2];
                 for a in 0..m {
                     next[a] = p[i + a] - e[i + a] / k;
@@ -384,7 +399,7 @@ impl Touches {
                     p[i + a] = next[a];
                     change = change.max(delta.abs() * k);
                     for j in 0..n {
-                        e[j] += g[(i + a) * n + j] * delta;
+                        e[j] += g[(i + a) * stride + j] * delta;
                     }
                 }
             }
@@ -397,13 +412,14 @@ impl Touches {
     /// Newton on the law of contact, with every block a projection of p − e/k on its bounds: \[Alart, Curnier 1991\], \[Qi, Sun 1993\].
     ///
     /// With `trust` the first round takes the sides there are.
-    fn find(&mut self, rows: &Rows, trust: bool, near: f64) -> bool {
+    fn find(&mut self, rows: &Rows, trust: bool, near: Near) -> bool {
         let n = self.rows.len();
         if n == 0 {
             return true;
         }
         self.follow();
         let scale = self.rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
+        let near = near.rate.max(near.part * scale);
         let mut before = f64::INFINITY;
         for round in 0..MOST_SOLVES {
             let take = self.take_sides(rows, trust && round == 0);
@@ -430,7 +446,7 @@ impl Touches {
             return;
         }
         for i in 0..n {
-            let row = &self.g[i * n..(i + 1) * n];
+            let row = &self.g[i * self.stride..][..n];
             let mut sum = self.rate[i];
             for j in 0..n {
                 sum += row[j] * (self.p[j] - self.before[j]);
@@ -450,7 +466,7 @@ impl Touches {
             let (i, m) = (part.first, part.n);
             let mut x = [0.0; 2];
             for a in 0..m {
-                x[a] = self.p[i + a] - self.e[i + a] / part.k;
+                x[a] = self.p[i + a] - self.e[i + a] * part.k_inv;
             }
             let (limit, size) = match part.normal {
                 None => (0.0, 0.0),
@@ -488,8 +504,9 @@ impl Touches {
                     let delta = given - self.p[a];
                     if delta != 0.0 {
                         self.p[a] = given;
-                        for j in 0..n {
-                            self.e[j] += self.g[a * n + j] * delta;
+                        let row = &self.g[a * self.stride..][..n];
+                        for (e, g) in self.e.iter_mut().zip(row) {
+                            *e += g * delta;
                         }
                     }
                 }
@@ -502,26 +519,19 @@ impl Touches {
 
     /// The matrix of Newton's method over the blocks that are not free, factorized; false where it is singular.
     fn make(&mut self) -> bool {
-        let n = self.rows.len();
         self.plain = self.parts.iter().all(|part| part.side != Side::Slips);
-        if self.plain {
+        let Touches { parts, g, stride, p, e, matrix, triangle, plain, active, made, made_for, .. } =
+            self;
+        made_for.clear();
+        made_for.extend(parts.iter().map(|part| part.side));
+        if *plain {
             // The matrix is a part of G.
-            let Touches { parts, g, active, triangle, made, made_for, .. } = self;
-            made_for.clear();
-            made_for.extend(parts.iter().map(|part| part.side));
-            *made = triangle.make(g, n, active);
+            *made = triangle.make(g, *stride, active);
             return *made;
         }
-        let Touches { parts, g, p, e, matrix, active, pivots, made, made_for, .. } = self;
         let m = active.len();
-        let matrix = &mut matrix[..m * m];
         // Column after column, so that solving with its triangles goes along rows of memory; G is symmetric.
-        for (to, &i) in matrix.chunks_exact_mut(m.max(1)).zip(active.iter()) {
-            let from = &g[i * n..(i + 1) * n];
-            for (to, &j) in to.iter_mut().zip(active.iter()) {
-                *to = from[j];
-            }
-        }
+        matrix.begin(g, *stride, active);
         let mut row = 0;
         for part in parts.iter().filter(|part| part.side != Side::Free) {
             if let (Side::Slips, Some((normal, ratio))) = (part.side, part.normal) {
@@ -532,35 +542,37 @@ impl Touches {
                 let turn = if size == 2 { limit / length } else { 0.0 };
                 let unit = |a: usize, b: usize| f64::from(u8::from(a == b));
                 let across = |a: usize, b: usize| turn * (unit(a, b) - along[a] * along[b]);
+                let matrix_of = |a: usize, b: usize| across(a, b) * part.k_inv;
+                let own = [[matrix_of(0, 0), matrix_of(0, 1)], [matrix_of(1, 0), matrix_of(1, 1)]];
                 for j in 0..m {
-                    let own = [0, 1].map(|a| if a < size { matrix[j * m + row + a] } else { 0.0 });
-                    for a in 0..size {
-                        let sum = across(a, 0) * own[0] + across(a, 1) * own[1];
-                        matrix[j * m + row + a] = sum / part.k;
+                    let x = *matrix.at(j, row);
+                    if size == 2 {
+                        let y = *matrix.at(j, row + 1);
+                        *matrix.at(j, row) = own[0][0] * x + own[0][1] * y;
+                        *matrix.at(j, row + 1) = own[1][0] * x + own[1][1] * y;
+                    } else {
+                        *matrix.at(j, row) = own[0][0] * x;
                     }
                 }
                 for a in 0..size {
                     for b in 0..size {
-                        matrix[(row + b) * m + row + a] += unit(a, b) - across(a, b);
+                        *matrix.at(row + b, row + a) += unit(a, b) - across(a, b);
                     }
                     if let Some(at) = normal_at {
-                        matrix[at * m + row + a] -= along[a] * ratio * p[normal].signum();
+                        *matrix.at(at, row + a) -= along[a] * ratio * p[normal].signum();
                     }
                 }
             }
             row += part.n;
         }
-        made_for.clear();
-        made_for.extend(parts.iter().map(|part| part.side));
-        *made = factorize(matrix, pivots, m);
+        *made = matrix.factorize();
         *made
     }
 
     /// One step of Newton's method with the matrix there is.
     #[inline(never)]
     fn step(&mut self) {
-        let n = self.rows.len();
-        let Touches { parts, g, p, e, matrix, right, active, pivots, triangle, plain, .. } = self;
+        let Touches { parts, g, stride, p, e, matrix, right, active, triangle, plain, .. } = self;
         let m = active.len();
         let mut row = 0;
         for part in parts.iter().filter(|part| part.side != Side::Free) {
@@ -579,13 +591,13 @@ impl Touches {
         if *plain {
             triangle.solve(&mut right[..m]);
         } else {
-            solve(&matrix[..m * m], pivots, &mut right[..m]);
+            matrix.solve_transposed(&mut right[..m]);
         }
         for (&i, delta) in active.iter().zip(right.iter()) {
             p[i] += delta;
         }
         // G is symmetric: its rows are its columns.
-        add_rows(g, n, active, &right[..m], e);
+        add_rows(g, *stride, active, &right[..m], e);
     }
 
     /// Adds what the impulses found do to the factor's way up.
@@ -605,86 +617,5 @@ impl Touches {
     /// The rows and the impulses they are to have.
     pub(super) fn found(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.rows.iter().copied().zip(self.p.iter().copied())
-    }
-}
-
-/// a ← its triangles L U, rows changed places with `pivots`; false where it is nearly singular.
-fn factorize(a: &mut [f64], pivots: &mut Vec<usize>, n: usize) -> bool {
-    let largest = a.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    pivots.clear();
-    for k in 0..n {
-        let mut pivot = k;
-        for i in k + 1..n {
-            if a[i * n + k].abs() > a[pivot * n + k].abs() {
-                pivot = i;
-            }
-        }
-        let size = a[pivot * n + k].abs();
-        if size.is_nan() || size <= WEAK * largest {
-            return false;
-        }
-        pivots.push(pivot);
-        if pivot != k {
-            let (above, below) = a.split_at_mut(pivot * n);
-            above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
-        }
-        let (above, below) = a.split_at_mut((k + 1) * n);
-        let row = &above[k * n + k..];
-        let inverse = 1.0 / row[0];
-        for own in below.chunks_exact_mut(n) {
-            let own = &mut own[k..];
-            let part = own[0] * inverse;
-            if part != 0.0 {
-                for (own, row) in own.iter_mut().zip(row) {
-                    *own -= part * row;
-                }
-            }
-            own[0] = part;
-        }
-    }
-    true
-}
-
-/// x ← A⁻¹ x with the triangles of Aᵀ: Uᵀ y = x, Lᵀ z = y, and the rows that changed places go back.
-fn solve(a: &[f64], pivots: &[usize], x: &mut [f64]) {
-    let n = x.len();
-    for k in 0..n {
-        let row = &a[k * n + k..(k + 1) * n];
-        let (known, rest) = x[k..].split_at_mut(1);
-        known[0] /= row[0];
-        for (x, u) in rest.iter_mut().zip(&row[1..]) {
-            *x -= u * known[0];
-        }
-    }
-    for k in (0..n).rev() {
-        let (rest, known) = x.split_at_mut(k);
-        for (x, l) in rest.iter_mut().zip(&a[k * n..k * n + k]) {
-            *x -= l * known[0];
-        }
-    }
-    for (k, &pivot) in pivots.iter().enumerate().rev() {
-        x.swap(k, pivot);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rows that have to change places, twice over.
-    #[test]
-    fn a_factor_with_pivots_solves() {
-        let a = [0.0, 2.0, 1.0, 1.0, 1.0, -3.0, 4.0, -1.0, 0.5];
-        let x = [3.0, -2.0, 0.25];
-        // Column after column.
-        let mut right: Vec<f64> =
-            (0..3).map(|row| (0..3).map(|k| a[3 * k + row] * x[k]).sum()).collect();
-        let (mut factor, mut pivots) = (a, Vec::new());
-        assert!(factorize(&mut factor, &mut pivots, 3));
-        solve(&factor, &pivots, &mut right);
-        for (found, x) in right.iter().zip(x) {
-            assert!((found - x).abs() < 1e-14, "{found} for {x}");
-        }
-        assert!(!factorize(&mut [1.0, 2.0, 2.0, 4.0], &mut pivots, 2), "rows that say the same");
     }
 }
