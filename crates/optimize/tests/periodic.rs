@@ -104,7 +104,7 @@ fn running_returns() {
 
 #[test]
 fn running_with_least_effort_returns() {
-    holds("walk-effort", 5.8024);
+    holds("walk-effort", 2.3220);
 }
 
 #[test]
