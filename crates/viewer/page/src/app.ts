@@ -13,6 +13,10 @@ import { cycleTheme } from './theme.ts';
 
 export type Mode = 'live' | 'replay' | 'report';
 
+/** What takes letters for itself. */
+const WRITTEN_IN = 'select, textarea, input:not([type="range"], [type="checkbox"], [type="radio"], [type="button"])';
+const SLIDER_KEYS = new Set(['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End', 'PageUp', 'PageDown']);
+
 /** The engine that the settings of a run name. */
 function engineOf(facts: Facts): string | undefined {
   return (facts?.settings as { engine?: string } | undefined)?.engine;
@@ -286,7 +290,19 @@ export class App {
   private key(event: KeyboardEvent): void {
     const at = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (at.closest('input, select, textarea') && event.key !== 'Escape') return;
+    if (this.panels.helping) {
+      // The dialog has the keys until it is closed.
+      if (event.key !== 'Escape' && event.key !== '?') return;
+      event.preventDefault();
+      this.panels.closeHelp();
+      return;
+    }
+    if (at.closest(WRITTEN_IN)) {
+      if (event.key !== 'Escape') return;
+      at.blur();
+    }
+    // A parameter's slider is moved by its own keys; the time line goes by steps of the run.
+    if (at.closest('[data-parameter]') && SLIDER_KEYS.has(event.key)) return;
     if (at.tagName === 'BUTTON' && event.key === ' ') return;
     const looks = this.stage.looks;
     const keys: Record<string, () => void> = {
@@ -309,7 +325,7 @@ export class App {
       '+': () => this.setSpeed(Math.min(this.speed * 2, 16)),
       '-': () => this.setSpeed(Math.max(this.speed / 2, 1 / 64)),
     };
-    const act = keys[event.key];
+    const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();
     act();

@@ -1,7 +1,7 @@
 // The time line with its buttons, and the tools over the stage.
 
 import type { App } from './app.ts';
-import { h, icon, iconButton } from './dom.ts';
+import { h, icon, iconButton, letGo } from './dom.ts';
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 
@@ -30,7 +30,7 @@ export class Bar {
       'aria-label': 'Time',
       oninput: () => app.seek(Number(this.scrub.value)),
     });
-    this.speed = h('select', { class: 'speed', 'aria-label': 'Speed', onchange: () => app.setSpeed(Number(this.speed.value)) });
+    this.speed = letGo(h('select', { class: 'speed', 'aria-label': 'Speed', onchange: () => app.setSpeed(Number(this.speed.value)) }));
     for (const speed of SPEEDS) this.speed.append(h('option', { value: String(speed) }, `${speed}×`));
     this.speed.value = '1';
     this.head = h('button', { type: 'button', class: 'head', title: 'To the newest moment (End)', onclick: () => app.seek(Infinity) }, 'live');

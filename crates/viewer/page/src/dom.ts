@@ -69,3 +69,14 @@ export function iconButton(name: string, title: string, onclick: () => void, pro
   button.append(icon(name));
   return button;
 }
+
+/** After a choice by mouse the keys are the page's again; who chooses by keys stays there. */
+export function letGo(select: HTMLSelectElement): HTMLSelectElement {
+  let pressed = false;
+  select.addEventListener('pointerdown', () => (pressed = true));
+  select.addEventListener('keydown', () => (pressed = false));
+  select.addEventListener('change', () => {
+    if (pressed) select.blur();
+  });
+  return select;
+}

@@ -1,7 +1,7 @@
 // The panels beside the stage: plots, parameters, runs, events, what is known of the model.
 
 import type { App } from './app.ts';
-import { h, iconButton, sig } from './dom.ts';
+import { h, iconButton, letGo, sig } from './dom.ts';
 import type { ParameterSpec, SceneSpec, Status } from './protocol.ts';
 import { plotsOf } from './quantities.ts';
 import type { PlotSpec } from './quantities.ts';
@@ -16,7 +16,7 @@ export class Panels {
   readonly element = h('aside', { class: 'panels' });
   private readonly pages = new Map<Tab, HTMLElement>();
   private readonly buttons = new Map<Tab, HTMLButtonElement>();
-  private readonly picker = h('select', { class: 'picker', 'aria-label': 'Add a plot' });
+  private readonly picker = letGo(h('select', { class: 'picker', 'aria-label': 'Add a plot' }));
   private readonly sliders = h('div', { class: 'sliders' });
   private readonly engines = h('div', { class: 'engines' });
   private readonly overlay = h('div', { class: 'overlay' });
@@ -265,6 +265,15 @@ export class Panels {
     this.open('Plots');
   }
 
+  /** The help is open. */
+  get helping(): boolean {
+    return this.dialog?.open ?? false;
+  }
+
+  closeHelp(): void {
+    this.dialog?.close();
+  }
+
   help(): void {
     if (!this.dialog) {
       const keys = [
@@ -276,7 +285,7 @@ export class Panels {
         ['F C T J', 'joint forces, contact forces, trails, joints'],
         ['G 0', 'camera goes along, shows all'],
         ['D P', 'dark or light, panels'],
-        ['Esc', 'choose nothing'],
+        ['Esc', 'close this, choose nothing'],
       ];
       const mouse = [
         ['drag a body', 'pull it (live)'],

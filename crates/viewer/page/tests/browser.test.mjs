@@ -160,6 +160,16 @@ test('live: plays, is dragged, slid and overlaid', { timeout: 120000 }, async ()
     await page.waitForFunction((old) => window.gelenk.t > old + 0.1, t);
     await shoot(page, 'sliders');
 
+    // Keys of a focused slider: arrows are its own, the others the page's.
+    await slider.focus();
+    await page.keyboard.press('Space');
+    await page.waitForFunction(() => !window.gelenk.playing);
+    const value = Number(await slider.inputValue());
+    await page.keyboard.press('ArrowRight');
+    await page.waitForFunction((old) => Number(document.querySelector('[data-parameter="l2"]').value) > old, value);
+    await page.keyboard.press('Space');
+    await page.waitForFunction(() => window.gelenk.playing);
+
     // Another engine goes on from here.
     await page.getByRole('button', { name: 'dae', exact: true }).click();
     await page.waitForFunction(() => window.gelenk.status.engine === 'dae');
@@ -246,6 +256,43 @@ test('replay: no state is lost, plots and scene go together, also on a phone', {
     await shoot(phone.page, 'phone');
     assert.deepEqual(phone.faults, []);
     await phone.context.close();
+  } finally {
+    child.kill('SIGINT');
+  }
+});
+
+test('replay: keys after a click on the time line', { timeout: 120000 }, async () => {
+  const run = spawnSync(gelenk, ['run', 'four-bar', '--duration', '2', '--output', 'keys.mcap', '--quiet'], { cwd: folder });
+  assert.equal(run.status, 0, String(run.stderr));
+  const { child, address } = await serve('keys.mcap');
+  try {
+    const { page, context, faults } = await open(address);
+    await page.waitForFunction(() => window.gelenk.main.frames.length === window.gelenk.main.total);
+    // A click on the time line takes no key away: help opens and closes, it plays, forces and the other look come and go.
+    await page.locator('.scrub').click();
+    await until(page, 'at the middle of the line', () => Math.abs(window.gelenk.t - 1) < 0.2);
+    const there = await time(page);
+    await page.keyboard.press('?');
+    await page.locator('dialog.help').waitFor({ state: 'visible' });
+    await page.keyboard.press('Escape');
+    await page.locator('dialog.help').waitFor({ state: 'hidden' });
+    await page.keyboard.press('Space');
+    await until(page, 'plays on by the key', (there) => window.gelenk.t > there + 0.1, there);
+    await pause(page);
+    for (const [key, name] of [['f', 'Forces of joints (F)'], ['T', 'Trails (T)']]) {
+      for (const on of ['true', 'false']) {
+        await page.keyboard.press(key);
+        await page.locator(`button[aria-label="${name}"][aria-pressed="${on}"]`).waitFor();
+      }
+    }
+    // Arrows go by steps of the run, not by hundredths of the line.
+    await page.locator('.scrub').click();
+    await until(page, 'at the middle of the line', () => Math.abs(window.gelenk.t - 1) < 0.2);
+    const from = await time(page);
+    await page.keyboard.press('ArrowRight');
+    await until(page, 'at the next frame', (from) => window.gelenk.t === window.gelenk.main.frames.find((frame) => frame.t > from)?.t, from);
+    assert.deepEqual(faults, []);
+    await context.close();
   } finally {
     child.kill('SIGINT');
   }
