@@ -599,6 +599,42 @@ fn overloaded_joints_break() {
     }
 }
 
+/// A prescribed motion that jumps is refused at the jump by both engines, with its name; a fast one, or one with a corner, is not.
+#[test]
+fn motions_that_jump_are_refused() {
+    let turned = |angle: &str| {
+        parse(&format!(
+            r#"
+        [[body]]
+        name = "arm"
+        mass = 1
+        ends = [[0, 0, 0], [1, 0, 0]]
+        shape = {{ cylinder = {{ radius = 0.02 }} }}
+        [[joint]]
+        name = "drive"
+        type = "hinge"
+        between = ["world", "arm"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        motion = {{ angle = "{angle}" }}
+        "#
+        ))
+    };
+    for engine in ["impulse", "dae"] {
+        for jumps in ["if(t < 0.5, 0, 1)", "0.1*t + 0.01*step(t - 0.5)"] {
+            let loaded = turned(jumps);
+            let own = settings(&loaded, engine, 1.0);
+            let error = simulate(&loaded.model, &own, &mut ()).expect_err(jumps).to_string();
+            assert!(error.contains("drive") && error.contains("jumps by"), "{engine}: {error}");
+            assert!(error.contains("t = 0.5"), "{engine}: {error}");
+        }
+        for smooth in ["20*t", "3*sin(30*t) + 10*t^2"] {
+            let loaded = turned(smooth);
+            run(&loaded, &settings(&loaded, engine, 1.0));
+        }
+    }
+}
+
 /// Two stops reached at almost the same time, and a coordinate that grazes its stop, neither hang nor are missed.
 #[test]
 fn near_and_grazing_events() {
