@@ -86,6 +86,18 @@ pub enum DaeError {
         /// By how much, m or rad.
         gap: f64,
     },
+    /// A prescribed motion jumps.
+    #[error(
+        "t = {t} s: the motion that `{element}` prescribes jumps by {size:.3e} (rad or m), which no force can do; make it go there over some time"
+    )]
+    Jumps {
+        /// When.
+        t: f64,
+        /// The element.
+        element: String,
+        /// By how much, m or rad.
+        size: f64,
+    },
     /// Stops, ropes and friction contradict each other.
     #[error("t = {t} s: it is not to be found whether `{element}` holds or lets go")]
     Unsettled {
@@ -134,6 +146,7 @@ impl DaeError {
             DaeError::Unsupported { element, .. }
             | DaeError::OpenAtStart { element, .. }
             | DaeError::NotClosed { element, .. }
+            | DaeError::Jumps { element, .. }
             | DaeError::Unsettled { element, .. }
             | DaeError::Chatters { element, .. }
             | DaeError::NoSmoothMotion { element, .. } => Some(element),
@@ -364,7 +377,14 @@ impl<'m> Simulation<'m> {
 
     fn step(&mut self, t_end: f64) -> Result<Stop, DaeError> {
         self.moving.not_closed = None;
+        let before = self.integrator.t();
         let stop = self.integrator.advance(&mut self.moving, t_end);
+        let after = if stop.is_ok() { self.integrator.t() } else { t_end };
+        let Equations { model, active, work, .. } = &mut self.moving.equations;
+        if let Some(jump) = model.jumping_motion(before, after, active, work) {
+            let element = model.rows[jump.block].name.clone();
+            return Err(DaeError::Jumps { t: jump.t, element, size: jump.size });
+        }
         let model = self.moving.equations.model();
         stop.map_err(|error| match self.moving.not_closed.take() {
             Some(open) => explain(model, self.integrator.t(), open.into()),

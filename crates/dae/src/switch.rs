@@ -235,15 +235,28 @@ impl Equations<'_> {
         for event in fired.iter().filter(|event| event.kind != EventKind::Grazing) {
             match switches.watched[event.switch] {
                 Watched::Bound(i) => self.flip(switches, i, t, &mut events),
-                Watched::Break(joint, _) => self.break_joint(joint, t, &mut events),
+                Watched::Break(joint, force) => {
+                    let (what, unit, most) = self.strength(joint, force);
+                    let detail = format!("its {what} reaches its strength of {most} {unit}");
+                    self.break_joint(joint, t, detail, &mut events);
+                }
                 Watched::Kink(_) | Watched::Clamp(_) => {}
             }
         }
         let touched = self.touched(t);
-        if self.impacts(switches, &touched, t, &mut events)? {
+        let mut struck = Vec::new();
+        if self.impacts(switches, &touched, t, &mut struck, &mut events)? {
             self.write(y);
         }
+        for (joint, force) in struck {
+            let (what, ..) = self.strength(joint, force);
+            let detail = format!("an impact takes its {what} beyond every strength");
+            self.break_joint(joint, t, detail, &mut events);
+        }
         self.settle(switches, t)?;
+        while self.break_overloaded(switches, t, &mut events) {
+            self.settle(switches, t)?;
+        }
         self.project(t, y)?;
         self.read(t, y);
         for i in 0..self.mode.len() {
@@ -315,12 +328,48 @@ impl Equations<'_> {
         }
     }
 
-    fn break_joint(&mut self, joint: JointId, t: f64, events: &mut Vec<Event>) {
+    /// What a joint breaks at, its force or its torque: name, unit and size.
+    fn strength(&self, joint: JointId, force: bool) -> (&'static str, &'static str, f64) {
+        let properties = &self.model.joints[joint.index()].properties;
+        let (what, unit, most) = if force {
+            ("force", "N", properties.break_force)
+        } else {
+            ("torque", "N m", properties.break_torque)
+        };
+        (what, unit, most.unwrap_or(f64::INFINITY))
+    }
+
+    /// Breaks the joints whose force or torque is beyond their strength as it is: where the motion begins, or where it jumps. Whether there were any.
+    fn break_overloaded(&mut self, switches: &Switches, t: f64, events: &mut Vec<Event>) -> bool {
+        let any = |w: &Watched| matches!(w, Watched::Break(joint, _) if self.active[joint.index()]);
+        if !switches.watched.iter().any(any) {
+            return false;
+        }
+        self.accelerate(t);
+        let reactions = self.reactions();
+        let mut found = false;
+        for watched in &switches.watched {
+            let Watched::Break(joint, force) = *watched else { continue };
+            let reaction = &reactions[joint.index()];
+            let now = if force { reaction.force.norm() } else { reaction.torque.norm() };
+            let (what, unit, most) = self.strength(joint, force);
+            if now > most && self.active[joint.index()] {
+                let detail = format!(
+                    "its {what} of {now:.6e} {unit} is above its strength of {most} {unit}"
+                );
+                self.break_joint(joint, t, detail, events);
+                found = true;
+            }
+        }
+        found
+    }
+
+    fn break_joint(&mut self, joint: JointId, t: f64, detail: String, events: &mut Vec<Event>) {
         if !std::mem::replace(&mut self.active[joint.index()], false) {
             return;
         }
         let name = self.model.joints[joint.index()].name.clone();
-        events.push(Event::new(t, "break", vec![name.clone()], format!("joint `{name}` breaks")));
+        events.push(Event::new(t, "broken", vec![name], detail));
         for (i, block) in self.model.rows.iter().enumerate() {
             if !block.is_active(&self.active) {
                 self.mode[i] = Mode::Free;
@@ -357,12 +406,13 @@ impl Equations<'_> {
 
     /// Impacts at this instant, by Poisson's law: a compression after which nothing runs into what it touches (p ≤ 0, Ċ ≤ 0, p Ċ = 0),
     /// then each stop gives its part ε of the compression's impulse back. Joints stay closed; dry friction, a finite force, has no part
-    /// in it. Whether there was any.
+    /// in it. Whether there was any. `struck`: joints that can break by a force (true) or torque and had one, an impulse in no time.
     fn impacts(
         &mut self,
         switches: &mut Switches,
         touched: &[usize],
         t: f64,
+        struck: &mut Vec<(JointId, bool)>,
         events: &mut Vec<Event>,
     ) -> Result<bool, SwitchError> {
         for round in 0..MAX_IMPACTS {
@@ -373,6 +423,7 @@ impl Equations<'_> {
             let energy_before = self.kinetic_energy();
             let friction = self.friction_out();
             let impulses = self.compress(touched, &rates, t)?;
+            self.see_struck(switches, &impulses, struck);
             let mut bounces = vec![0.0; self.model.n_rows()];
             let restitution = |i: usize| match &self.model.rows[i].kind {
                 RowKind::Stop(stop) => stop.restitution,
@@ -416,6 +467,35 @@ impl Equations<'_> {
             }
         }
         Err(SwitchError::Unsettled(touched.first().copied().unwrap_or(0)))
+    }
+
+    /// Notes the joints that can break and take part in an impact with these impulses.
+    fn see_struck(
+        &mut self,
+        switches: &Switches,
+        impulses: &[f64],
+        struck: &mut Vec<(JointId, bool)>,
+    ) {
+        let breakable = |w: &Watched| match *w {
+            Watched::Break(joint, force) if self.active[joint.index()] => Some((joint, force)),
+            _ => None,
+        };
+        let breakable: Vec<(JointId, bool)> =
+            switches.watched.iter().filter_map(breakable).collect();
+        if breakable.is_empty() {
+            return;
+        }
+        let forces = std::mem::replace(&mut self.lambda, impulses.to_vec());
+        let reactions = self.reactions();
+        self.lambda = forces;
+        let largest = impulses.iter().fold(0.0, |a: f64, p| a.max(p.abs()));
+        for (joint, force) in breakable {
+            let reaction = &reactions[joint.index()];
+            let p = if force { reaction.force.norm() } else { reaction.torque.norm() };
+            if p > NO_FORCE * largest {
+                struck.push((joint, force));
+            }
+        }
     }
 
     fn impact_event(&self, i: usize, t: f64, before: f64, after: f64, p: f64) -> Event {

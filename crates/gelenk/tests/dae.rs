@@ -546,13 +546,93 @@ fn joints_break_at_their_strength() {
     "#;
     let loaded = parse(text);
     let (report, _) = run(&loaded, &settings(&loaded, "dae", 3.0));
-    let broken = report.events.iter().find(|e| e.kind == "break").unwrap();
+    let broken = report.events.iter().find(|e| e.kind == "broken").unwrap();
     assert!((broken.time - 2.0).abs() < 1e-11, "{}", broken.time);
     // z'' = −2 t² from t = 2.
     let t = 3.0_f64;
     let v = |t: f64| -2.0 / 3.0 * (t.powi(3) - 8.0);
     assert!((report.state.s_dot[1].z - v(t)).abs() < 1e-10);
     assert!(!report.state.active[0]);
+}
+
+/// A joint that is overloaded from the start breaks there, and one that takes part in an impact breaks with it, whatever its strength; with the impulse engine too.
+#[test]
+fn overloaded_joints_break() {
+    let lamp = parse(
+        r#"
+        [[body]]
+        name = "lamp"
+        mass = 5
+        ends = [[0, 0, 0], [1, 0, 0]]
+        shape = { cylinder = { radius = 0.02 } }
+        [[joint]]
+        name = "weak"
+        type = "fixed"
+        between = ["world", "lamp"]
+        point = [0, 0, 0]
+        break_torque = 20
+        "#,
+    );
+    let rope = parse(
+        r#"
+        [[point]]
+        name = "load"
+        mass = 1
+        [[joint]]
+        name = "weak"
+        type = "rope"
+        between = ["world", "load"]
+        length = 1
+        break_force = 30
+        "#,
+    );
+    let caught = (2.0 / 9.81_f64).sqrt();
+    for (loaded, when) in [(&lamp, 0.0), (&rope, caught)] {
+        for engine in ["dae", "impulse"] {
+            let (report, _) = run(loaded, &settings(loaded, engine, 1.0));
+            let broken = report.events.iter().find(|e| e.kind == "broken");
+            let broken = broken.unwrap_or_else(|| panic!("{engine}: {:?}", report.events));
+            let late = if engine == "dae" { 1e-11 } else { 1.001 * loaded.model.run.step };
+            assert!((broken.time - when).abs() <= late, "{engine}: {broken:?}");
+            assert!(broken.between == ["weak"] && !report.state.active[0], "{engine}: {broken:?}");
+        }
+    }
+}
+
+/// A prescribed motion that jumps is refused at the jump by both engines, with its name; a fast one, or one with a corner, is not.
+#[test]
+fn motions_that_jump_are_refused() {
+    let turned = |angle: &str| {
+        parse(&format!(
+            r#"
+        [[body]]
+        name = "arm"
+        mass = 1
+        ends = [[0, 0, 0], [1, 0, 0]]
+        shape = {{ cylinder = {{ radius = 0.02 }} }}
+        [[joint]]
+        name = "drive"
+        type = "hinge"
+        between = ["world", "arm"]
+        point = [0, 0, 0]
+        axis = [0, 1, 0]
+        motion = {{ angle = "{angle}" }}
+        "#
+        ))
+    };
+    for engine in ["impulse", "dae"] {
+        for jumps in ["if(t < 0.5, 0, 1)", "0.1*t + 0.01*step(t - 0.5)"] {
+            let loaded = turned(jumps);
+            let own = settings(&loaded, engine, 1.0);
+            let error = simulate(&loaded.model, &own, &mut ()).expect_err(jumps).to_string();
+            assert!(error.contains("drive") && error.contains("jumps by"), "{engine}: {error}");
+            assert!(error.contains("t = 0.5"), "{engine}: {error}");
+        }
+        for smooth in ["20*t", "3*sin(30*t) + 10*t^2"] {
+            let loaded = turned(smooth);
+            run(&loaded, &settings(&loaded, engine, 1.0));
+        }
+    }
 }
 
 /// Two stops reached at almost the same time, and a coordinate that grazes its stop, neither hang nor are missed.

@@ -156,7 +156,7 @@ impl Context {
         count: std::ops::RangeInclusive<usize>,
     ) -> Option<Vec<f64>> {
         let attribute = element.get(name)?;
-        let (called, span) = (element.called(), attribute.span);
+        let (called, span) = (element.called_within(), attribute.span);
         let mut list = Vec::new();
         for word in attribute.value.split(|c: char| c.is_ascii_whitespace() || c == ',') {
             if word.is_empty() {
@@ -208,7 +208,13 @@ impl Context {
         if q.norm() < 1e-12 {
             let span = element.get(name).map_or(element.span, |a| a.span);
             let help = "1 0 0 0 is no rotation";
-            self.error("bad-rotation", element.called(), span, "the quaternion is zero", help);
+            self.error(
+                "bad-rotation",
+                element.called_within(),
+                span,
+                "the quaternion is zero",
+                help,
+            );
             return None;
         }
         Some(Quat::from_quaternion(q))
@@ -220,7 +226,7 @@ impl Context {
         if v.norm() < 1e-12 {
             let span = element.get(name).map_or(element.span, |a| a.span);
             let message = format!("`{name}` is zero");
-            self.error("bad-axis", element.called(), span, message, "give a direction");
+            self.error("bad-axis", element.called_within(), span, message, "give a direction");
             return None;
         }
         Some(v.normalize())

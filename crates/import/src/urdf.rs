@@ -150,14 +150,13 @@ impl Reader<'_> {
             .filter(|link| link.text("name").is_some_and(|name| !has_parent.contains_key(name)))
             .collect();
         if roots.is_empty() {
-            let message = "no link is the base: every one is the child of a joint";
-            self.context.error(
-                "no-base",
-                "robot",
-                root.span,
-                message,
-                "leave one without a parent",
-            );
+            let (message, help) = if by_name.is_empty() {
+                ("the robot has no links", "give it a <link>")
+            } else {
+                let message = "no link is the base: every one is the child of a joint";
+                (message, "leave one without a parent")
+            };
+            self.context.error("no-base", "robot", root.span, message, help);
             return None;
         }
         if roots.len() > 1 {
@@ -191,11 +190,17 @@ impl Reader<'_> {
                 waiting.push((here, Some(edge), child));
             }
         }
-        let unreached = by_name.keys().filter(|name| !self.index.contains_key(**name)).count();
-        if unreached > 0 {
-            let message = format!("{unreached} links are joined in a circle and hang on no base");
+        let unreached =
+            |link: &&Element| link.text("name").is_some_and(|name| !self.index.contains_key(name));
+        let unreached: Vec<&Element> = root.all("link").filter(unreached).collect();
+        if let Some(first) = unreached.first() {
+            let others = match unreached.len() - 1 {
+                0 => String::new(),
+                n => format!(" with {n} others"),
+            };
+            let message = format!("it is joined in a circle{others} and hangs on no base");
             let help = "URDF robots are trees; close a loop with <loop_joint>";
-            self.context.error("circle", "robot", root.span, message, help);
+            self.context.error("circle", first.called(), first.span, message, help);
             return None;
         }
         let couplings = self.mimic(mimics);
@@ -222,7 +227,7 @@ impl Reader<'_> {
         }
         if wanted == "world" || self.context.options.base == Base::Fixed && !alone {
             if wanted != "world" && link.mass.mass > 0.0 {
-                let text = "URDF does not say whether the base moves: it is fixed (`--base free` lets it go)";
+                let text = "URDF does not say whether the base moves: it is fixed (`gelenk import --base free` lets it go)";
                 self.context.changed(text, &called, element.span);
             }
             return;

@@ -1,5 +1,7 @@
 //! XML as a plain tree of elements with spans. No document type, no entities of one's own, depth and size counted.
 
+use std::sync::Arc;
+
 use gelenk_model::{Diagnostic, FileId, Limits, SourceMap, Span};
 use roxmltree::{Document, ParsingOptions};
 
@@ -11,6 +13,8 @@ pub(crate) struct Element {
     pub(crate) children: Vec<Element>,
     /// Its start tag.
     pub(crate) span: Span,
+    /// What messages call the nearest element around it that has a name.
+    pub(crate) within: Option<Arc<str>>,
 }
 
 /// An attribute.
@@ -48,6 +52,14 @@ impl Element {
         match self.text("name") {
             Some(name) => format!("{} `{name}`", self.name),
             None => self.name.clone(),
+        }
+    }
+
+    /// The same with what it is part of, where it has no name: "axis of joint `elbow`".
+    pub(crate) fn called_within(&self) -> String {
+        match (&self.within, self.text("name")) {
+            (Some(within), None) => format!("{} of {within}", self.name),
+            _ => self.called(),
         }
     }
 }
@@ -113,7 +125,13 @@ pub(crate) fn parse(
             })
             .collect();
         let name = node.tag_name().name().to_owned();
-        open.push((node.id(), Element { name, attributes, children: Vec::new(), span }));
+        let within = open.last().and_then(|(_, around)| match around.text("name") {
+            Some(_) if around.name != "robot" && around.name != "mujoco" => {
+                Some(around.called().into())
+            }
+            _ => around.within.clone(),
+        });
+        open.push((node.id(), Element { name, attributes, children: Vec::new(), span, within }));
     }
     while !open.is_empty() {
         close(&mut open, &mut done);

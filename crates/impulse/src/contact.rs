@@ -104,6 +104,13 @@ impl Contact {
         0.5 * (self.place.points[0] + self.place.points[1])
     }
 
+    /// The closest points of the features of both bodies, around which surfaces are round, m.
+    pub(crate) fn feature_points(&self) -> [Vec3; 2] {
+        let [a, b] = self.place.points;
+        let [round_a, round_b] = self.touch.round;
+        [a + self.place.normal * round_a, b - self.place.normal * round_b]
+    }
+
     /// Largest ratio of the impulses of a part to that of the normal (m for those about axes).
     fn coefficient(&self, part: Part) -> f64 {
         let values = &self.values;
@@ -555,6 +562,7 @@ impl Rows {
 
     /// After a position correction: which contacts hold, and how far they have slipped within tolerance.
     pub(crate) fn note_sliding(&mut self, bodies: &mut Bodies, look: &crate::rows::Look<'_>) {
+        let looked = std::mem::take(&mut self.looked);
         for k in 0..self.roles.len() {
             let (index, part) = self.roles[k];
             if part != Part::Slide {
@@ -568,10 +576,14 @@ impl Rows {
             let mut slid = Vec3::zeros();
             if sticks {
                 let mut c = [0.0; 2];
-                for body in self.contacts[index].touch.bodies {
-                    bodies.look_ahead_pose(body, look.flight, look.h);
+                if looked {
+                    c = [0, 1].map(|k| self.target[row + k] - self.error[row + k] * look.h);
+                } else {
+                    for body in self.contacts[index].touch.bodies {
+                        bodies.look_ahead_pose(body, look.flight, look.h);
+                    }
+                    self.contact_error_ahead(i, bodies, look.h, &mut c);
                 }
-                self.contact_error_ahead(i, bodies, look.h, &mut c);
                 let [t1, t2] = self.contacts[index].tangents;
                 slid = t1 * c[0] + t2 * c[1];
             }

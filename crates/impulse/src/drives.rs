@@ -7,8 +7,6 @@ use gelenk_model::rows::Instant;
 use gelenk_model::state::{Twist, Wrench};
 use gelenk_model::{BodyId, Model};
 
-use crate::scratch::Bodies;
-
 /// The joint coordinates along which laws act.
 #[derive(Clone, Debug)]
 pub(crate) struct Drives {
@@ -26,8 +24,10 @@ pub(crate) struct Drives {
 pub(crate) struct Driven {
     pub axis: JointAxis,
     pub bodies: [usize; 2],
-    /// W and q; written by [`Drives::prepare`].
+    /// W and q; written by [`Drives::look`].
     pub row: PairRow,
+    /// Whether W has parts along ṡ, as those of hinges have not.
+    slides: bool,
     q: f64,
     /// Where q is among the coordinates of the state, which are those of its poses.
     slot: usize,
@@ -39,6 +39,8 @@ pub(crate) struct Driven {
     force: f64,
     /// Its laws at a look before: [`Driven::law`].
     pub read: [f64; 3],
+    /// Sum over both bodies of the largest answer to a torque, 1/(kg m²); constant.
+    lightest: f64,
 }
 
 impl Drives {
@@ -55,12 +57,14 @@ impl Drives {
                         axis,
                         bodies,
                         row,
+                        slides: true,
                         q: 0.0,
                         slot,
                         rate: 0.0,
                         damping: 0.0,
                         force: 0.0,
                         read: [0.0; 3],
+                        lightest: bodies.iter().map(|&i| model.bodies[i].inertia_inv.max()).sum(),
                     });
                     axes.len() - 1
                 })
@@ -72,18 +76,16 @@ impl Drives {
         Drives { ready: false, axes, of_force, complete }
     }
 
-    /// Whether the laws at the last look are straight lines from what they were when [`Driven::read`] was written, so that velocities change by
-    /// less than `near` in `dt` seconds with the ones in place of the others: τ(q̇) = τ(q̇₀) − d (q̇ − q̇₀).
-    pub(crate) fn are_straight(&self, bodies: &Bodies, dt: f64, near: f64) -> bool {
+    /// For hinges: whether the laws at the last look are straight lines from what they were when [`Driven::read`] was written, so that
+    /// velocities change by less than `near` in `dt` seconds with the ones in place of the others: τ(q̇) = τ(q̇₀) − d (q̇ − q̇₀).
+    pub(crate) fn are_straight(&self, dt: f64, near: f64) -> bool {
         self.complete
             && self.axes.iter().all(|own| {
                 let [force, rate, damping] = own.read;
-                let off = own.force - (force - damping.max(0.0) * (own.rate - rate));
-                let light = own.bodies.iter().fold(0.0, |most: f64, &i| {
-                    most.max(bodies.mass_inv[i]).max(bodies.inertia_inv[i].max())
-                });
-                let way = own.row.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
-                3.0 * (off * way * light * dt).abs() <= near
+                // What would drive the motion is no damper of the factor, as in stages that go back.
+                let damping = if dt * damping > 0.0 { damping } else { 0.0 };
+                let off = own.force - (force - damping * (own.rate - rate));
+                (off * own.lightest * dt).abs() <= near
             })
     }
 
@@ -93,6 +95,8 @@ impl Drives {
             if !self.ready {
                 own.row = model.joint_coordinate_row(own.axis.joint, own.axis.which, at);
                 own.q = at.coordinates[own.slot];
+                let w = &own.row;
+                own.slides = [w[0], w[1], w[2], w[6], w[7], w[8]].iter().any(|w| *w != 0.0);
             }
             own.rate = own.rate_of(at.twists);
             (own.damping, own.force) = (0.0, 0.0);
@@ -113,8 +117,11 @@ impl Drives {
         own.damping += law.damping;
         own.force += law.force;
         for (w, body) in own.row.chunks_exact(6).zip(own.bodies) {
-            wrench[body].force += Vec3::new(w[0], w[1], w[2]) * law.force;
-            wrench[body].torque += Vec3::new(w[3], w[4], w[5]) * law.force;
+            let wrench = &mut wrench[body];
+            if own.slides {
+                wrench.force += Vec3::new(w[0], w[1], w[2]) * law.force;
+            }
+            wrench.torque += Vec3::new(w[3], w[4], w[5]) * law.force;
         }
         true
     }
@@ -131,7 +138,9 @@ impl Driven {
         let mut sum = 0.0;
         for (w, body) in self.row.chunks_exact(6).zip(self.bodies) {
             let v = &twists[body];
-            sum += w[0] * v.s_dot.x + w[1] * v.s_dot.y + w[2] * v.s_dot.z;
+            if self.slides {
+                sum += w[0] * v.s_dot.x + w[1] * v.s_dot.y + w[2] * v.s_dot.z;
+            }
             sum += w[3] * v.omega.x + w[4] * v.omega.y + w[5] * v.omega.z;
         }
         sum

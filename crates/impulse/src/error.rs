@@ -88,6 +88,16 @@ pub enum StepError {
         /// Time at the end of the step, s.
         t: f64,
     },
+    /// A prescribed motion jumps.
+    #[error("the motion of row block {block} jumps by {size:.3e} at t = {t} s")]
+    Jump {
+        /// Its block.
+        block: usize,
+        /// By how much, m or rad.
+        size: f64,
+        /// When, s.
+        t: f64,
+    },
     /// The motion arrives at a singular position in which no smooth motion goes on.
     #[error("no smooth motion passes the singular position {} of {} at t = {t} s: {}", why.place, why.element, why.reason)]
     NoMotion {

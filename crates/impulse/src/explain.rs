@@ -90,6 +90,14 @@ pub(crate) fn explain(
             );
             (reason, name)
         }
+        StepError::Jump { block, size, t } => {
+            let name = &model.rows[block].name;
+            let reason = format!(
+                "the motion that `{name}` prescribes jumps by {size:.3e} (rad or m) at t = {t} s (step {step}), which no force can do; \
+                 make it go there over some time"
+            );
+            (reason, name.clone())
+        }
         StepError::NoMotion { ref why, .. } => {
             let reason = format!("{error} (step {step})");
             (reason, why.element.clone())

@@ -213,12 +213,12 @@ impl Hinges {
         }
     }
 
-    /// C at other poses, each hinge's five with its block and row.
+    /// C at other poses: of each hinge block, first row, allowed error, the five and their length.
     #[inline(always)]
     pub(crate) fn errors(
         &self,
         poses: &[Pose],
-        mut take: impl FnMut(usize, usize, Option<f64>, &[f64; ROWS]),
+        mut take: impl FnMut(usize, usize, Option<f64>, &[f64; ROWS], f64),
     ) {
         for group in self.used() {
             let pose = |own: [usize; LANES]| {
@@ -235,9 +235,18 @@ impl Hinges {
     /// J v at the prepared poses.
     #[inline(always)]
     pub(crate) fn rates(&self, twists: &[Twist], e: &mut [f64]) {
+        self.each_rate(twists, |_, row, _, own, _| e[row..row + ROWS].copy_from_slice(own));
+    }
+
+    /// The same, one by one as [`errors`](Hinges::errors).
+    #[inline(always)]
+    pub(crate) fn each_rate(
+        &self,
+        twists: &[Twist],
+        mut take: impl FnMut(usize, usize, Option<f64>, &[f64; ROWS], f64),
+    ) {
         for group in self.used() {
-            let rates = group.rates(twists);
-            group.write(rates, &mut |_, row, _, own| e[row..row + ROWS].copy_from_slice(own));
+            group.write(group.rates(twists), &mut take);
         }
     }
 
@@ -260,7 +269,7 @@ impl Hinges {
                     + group.axis.dot(b.cross(u_dot));
                 rates[3 + k] += half * gamma;
             }
-            group.write(rates, &mut |_, row, _, own| e[row..row + ROWS].copy_from_slice(own));
+            group.write(rates, &mut |_, row, _, own, _| e[row..row + ROWS].copy_from_slice(own));
         }
     }
 
@@ -338,12 +347,20 @@ impl Group {
     fn write(
         &self,
         values: [F; ROWS],
-        take: &mut impl FnMut(usize, usize, Option<f64>, &[f64; ROWS]),
+        take: &mut impl FnMut(usize, usize, Option<f64>, &[f64; ROWS], f64),
     ) {
+        let [a, b, c, d, e] = values;
+        let size = ((((a * a + b * b) + c * c) + d * d) + e * e).sqrt();
         for lane in self.lanes() {
             let one = |k: usize| values[k].as_array()[lane];
             let own = [one(0), one(1), one(2), one(3), one(4)];
-            take(self.block[lane], self.row[lane], self.tolerance[lane], &own);
+            take(
+                self.block[lane],
+                self.row[lane],
+                self.tolerance[lane],
+                &own,
+                size.as_array()[lane],
+            );
         }
     }
 }

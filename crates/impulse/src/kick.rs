@@ -135,8 +135,10 @@ pub(crate) fn book(bodies: &Bodies, loads: &Loads, dt: f64, report: &mut StepRep
     }
     for i in (0..bodies.twists.len()).filter(|&i| !bodies.fixed[i]) {
         let mean = mean_twist(bodies, i);
-        let work = dt * power(&loads.work[i], &mean, bodies, i);
-        let given = dt * power(&loads.dissipation[i], &mean, bodies, i);
+        let [_, works, dissipates] = loads.lines;
+        let work = if works { dt * power(&loads.work[i], &mean, bodies, i) } else { 0.0 };
+        let given =
+            if dissipates { dt * power(&loads.dissipation[i], &mean, bodies, i) } else { 0.0 };
         report.work += work;
         report.dissipation -= given;
         size += work.abs() + given.abs();

@@ -361,9 +361,9 @@ impl Parts<'_> {
         }
         self.told.level = level;
         let element = match *error {
-            StepError::Positions { block, .. } | StepError::Velocities { block, .. } => {
-                Some(self.model.rows[block].name.clone())
-            }
+            StepError::Positions { block, .. }
+            | StepError::Velocities { block, .. }
+            | StepError::Jump { block, .. } => Some(self.model.rows[block].name.clone()),
             StepError::Contact { bodies, .. } => Some(self.model.bodies[bodies[0]].name.clone()),
             StepError::BadForce { force, .. } => Some(self.model.forces[force].name.clone()),
             StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
@@ -390,6 +390,7 @@ impl Parts<'_> {
             }
             StepError::Friction { .. } => "dry friction changes".to_owned(),
             StepError::NoMotion { .. } => "no smooth motion goes on".to_owned(),
+            StepError::Jump { .. } => "its motion jumps".to_owned(),
             StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
             StepError::Kick { kick, .. } => format!("joints kick with {kick:.1e} J"),
             StepError::Dampers { thrown, .. } => {

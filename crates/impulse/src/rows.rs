@@ -115,6 +115,8 @@ pub struct Rows {
     pub(crate) hinges: Option<Box<Hinges>>,
     /// Whether their part of J and M⁻¹ Jᵀ belongs to the poses of the bodies.
     written: bool,
+    /// Whether `error` is what the last look of a position correction found, with the velocities there are.
+    pub(crate) looked: bool,
 }
 
 /// Lengths of the arrays of [`Rows`] without contacts.
@@ -256,6 +258,7 @@ impl Rows {
             model_size,
             hinges: None,
             written: false,
+            looked: false,
         }
     }
 
@@ -295,6 +298,10 @@ impl Rows {
             for row in 0..n {
                 for (slot, &body) in list.iter().enumerate() {
                     let at = row * width + 6 * slot;
+                    if bodies.fixed[body] {
+                        response[at..at + 6].fill(0.0);
+                        continue;
+                    }
                     for k in 0..3 {
                         response[at + k] = bodies.mass_inv[body] * jac[at + k];
                     }

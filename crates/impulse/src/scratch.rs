@@ -54,6 +54,8 @@ pub struct Scratch {
     pub(crate) flat_twists: Vec<f64>,
     /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
     pub(crate) previous_twists: Vec<Twist>,
+    /// Whether all is prepared for a step from the present state, its modes too; taken by the step.
+    pub(crate) modes_known: bool,
     /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
     pub(crate) stops: Stops,
     /// The mechanism of ball joints while one of them is not there.
@@ -93,6 +95,7 @@ impl Scratch {
             watch,
             crossing: None,
             bodies,
+            modes_known: false,
             stops: Stops::new(model, &rows.stops),
             idle_balls: None,
             rows,
@@ -370,6 +373,17 @@ impl Bodies {
     /// Below this a velocity error is rounding of velocities, m/s.
     pub(crate) fn velocity_floor(&self) -> f64 {
         32.0 * f64::EPSILON * self.twists.iter().fold(1.0, |most, v| larger(most, &v.s_dot))
+    }
+
+    /// ω̇ of body `i` in free flight, J̃ ω̇ = (J̃ ω) × ω.
+    pub(crate) fn turns_faster(&self, i: usize, omega: &Vec3) -> Vec3 {
+        if matches!(self.top[i], Top::Spherical) || self.fixed[i] {
+            return Vec3::zeros();
+        }
+        let rot = &self.poses[i].rot;
+        let omega = rot.tr_mul(omega);
+        let torque = self.inertia[i].component_mul(&omega).cross(&omega);
+        rot * self.inertia_inv[i].component_mul(&torque)
     }
 
     /// What the turn of body `i` depends on.

@@ -121,6 +121,13 @@ impl<'m> Simulation<'m> {
     /// On a failure the state is the last good one.
     pub fn advance(&mut self, h: f64, t_next: f64) -> Result<(), Failure> {
         let t = self.state.t;
+        if self.scratch.rows.rheonomic
+            && let Some(jump) =
+                self.model.jumping_motion(t, t_next, &self.state.active, &mut self.scratch.work)
+        {
+            let error = StepError::Jump { block: jump.block, size: jump.size, t: jump.t };
+            return Err(explain(&self.model, &self.state, self.steps + 1, &error, h));
+        }
         let seen = self.scratch.watch_ahead(&self.model, &self.method, &self.state, h);
         seen.map_err(|error| explain(&self.model, &self.state, self.steps + 1, &error, h))?;
         let mut parts = Parts {

@@ -70,10 +70,12 @@ pub(crate) fn step_to(
         tree.forget_sides();
     }
     let mut prepared = scratch.rows.any_bounded;
-    if prepared {
-        prepare(model, state, scratch);
+    if !std::mem::take(&mut scratch.modes_known) {
+        if prepared {
+            prepare(model, state, scratch);
+        }
+        scratch.set_modes(model, state, method);
     }
-    scratch.set_modes(model, state, method);
     prepared &= scratch.rows.ready;
     scratch.rows.begin_contacts(&scratch.bodies.poses);
     let stages = method.order.stages();
@@ -317,7 +319,7 @@ pub(crate) fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
 }
 
 /// The same of a state that the bodies have read.
-fn prepare_read(model: &Model, state: &State, scratch: &mut Scratch) {
+pub(crate) fn prepare_read(model: &Model, state: &State, scratch: &mut Scratch) {
     match &mut scratch.balls {
         Some(_) if scratch.sweeps => {}
         Some(balls) => balls.prepare(state),

@@ -9,7 +9,7 @@ use crate::error::StepError;
 use crate::parts::Parts;
 use crate::rows::{At, Rows};
 use crate::scratch::Scratch;
-use crate::step::{StepReport, add_joint_impulses, prepare, set_slack};
+use crate::step::{StepReport, add_joint_impulses, prepare, prepare_read, set_slack};
 use crate::touching::{ContactLog, Seen, place};
 
 /// Most steps tried to find the moment of arrival.
@@ -258,6 +258,7 @@ impl Parts<'_> {
         let report = loop {
             self.watch_contacts(state, scratch, span, true);
             self.see(state, scratch);
+            scratch.note_poses();
             for watch in &mut scratch.stops.watches {
                 watch.lo = watch.now;
             }
@@ -365,9 +366,13 @@ impl Parts<'_> {
         level: u32,
     ) -> Result<(Option<f64>, StepReport), StepError> {
         // Places before the step, where the rows are ready.
-        if !std::mem::take(&mut scratch.stops.seen) {
+        let seen = std::mem::take(&mut scratch.stops.seen);
+        if !seen {
             self.see(state, scratch);
         }
+        // Modes of dry friction depend on the order of the step.
+        scratch.modes_known = seen && scratch.rows.hinges.is_some();
+        scratch.note_poses();
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;
             watch.start = watch.lo.0;
@@ -580,7 +585,11 @@ impl Parts<'_> {
     ) -> Result<bool, StepError> {
         let solver = self.method.solver.solver();
         for round in 0..MAX_IMPACTS {
-            prepare(self.model, state, scratch);
+            if round == 0 && scratch.touching.is_some() {
+                prepare_read(self.model, state, scratch); // by the search for what touches
+            } else {
+                prepare(self.model, state, scratch);
+            }
             scratch.set_modes(self.model, state, self.method);
             if !self.runs_into_stop(state, scratch) {
                 return Ok(round > 0);

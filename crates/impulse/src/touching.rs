@@ -151,9 +151,8 @@ impl Scratch {
     /// After a step from `saved`: the part of it after which something first comes within the tolerance of something else, if bodies
     /// have moved so far that features may have passed through each other unseen.
     pub(crate) fn crossing(&mut self, method: &Method) -> Option<f64> {
-        let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return None };
+        let Scratch { bodies, touching: Some(touching), .. } = self else { return None };
         let Touching { world, from, .. } = &mut **touching;
-        saved.write_poses(from);
         if !world.is_fast(from, &bodies.poses) {
             return None;
         }
@@ -199,10 +198,16 @@ impl Scratch {
     /// What has gone into something else since `saved`, in [`Touching::unseen`].
     pub(crate) fn find_unseen(&mut self, method: &Method) {
         let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
-        let Scratch { bodies, saved, touching: Some(touching), .. } = self else { return };
+        let Scratch { bodies, touching: Some(touching), .. } = self else { return };
         let Touching { world, from, unseen, .. } = &mut **touching;
-        saved.write_poses(from);
         world.overlaps_after(from, &bodies.poses, OVERLAP * tolerance, unseen);
+    }
+
+    /// Notes the poses that the bodies have read as those before a step.
+    pub(crate) fn note_poses(&mut self) {
+        if let Some(touching) = &mut self.touching {
+            touching.from.copy_from_slice(&self.bodies.poses);
+        }
     }
 
     /// Begins a part of a step.

@@ -213,7 +213,7 @@ fn play(model: &Model, step: f64) -> Result<Outcome, String> {
 }
 
 /// The cases that the environment asks for: those of `CONTACT_ONLY` (numbers with commas between), or `CONTACT_CASES` from
-/// `CONTACT_FIRST` on. 150 from 0 where it says nothing.
+/// `CONTACT_FIRST` on. 150 from 0 where it says nothing. `CONTACT_WRITE` names a folder for their models.
 fn cases() -> Vec<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     if let Ok(only) = std::env::var("CONTACT_ONLY") {
@@ -240,6 +240,9 @@ fn impacts_make_no_energy_and_keep_momentum() {
     let mut faults = Vec::new();
     for case in list {
         let (text, free) = collision(&mut Random(2003 + case));
+        if let Ok(folder) = std::env::var("CONTACT_WRITE") {
+            std::fs::write(format!("{folder}/{case}.toml"), &text).expect("a folder to write to");
+        }
         let model = toml(&text);
         let mut before: Option<[f64; 2]> = None;
         for (k, step) in [2e-3, 2e-4].into_iter().enumerate() {

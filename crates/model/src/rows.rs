@@ -67,6 +67,35 @@ pub struct CoordinateTie {
     pub target: TimeFunction,
 }
 
+/// A prescribed motion that jumps, which no force can do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jump {
+    /// Its row block.
+    pub block: usize,
+    /// When, s.
+    pub t: f64,
+    /// By how much, m or rad.
+    pub size: f64,
+}
+
+impl Model {
+    /// The first prescribed motion or driven coupling, of those whose joints are there, that jumps between two times; see [`TimeFunction::jump`].
+    pub fn jumping_motion(
+        &self,
+        from: f64,
+        to: f64,
+        active: &[bool],
+        work: &mut Work,
+    ) -> Option<Jump> {
+        self.rows.iter().enumerate().find_map(|(block, row)| match &row.kind {
+            RowKind::Tie(tie) if row.is_active(active) => {
+                tie.target.jump(from, to, work).map(|(t, size)| Jump { block, t, size })
+            }
+            _ => None,
+        })
+    }
+}
+
 impl RowBlock {
     /// What row `i` holds, in words: "joint `elbow`, tilt x".
     pub fn row_label(&self, model: &Model, i: usize) -> String {

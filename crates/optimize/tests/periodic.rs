@@ -104,7 +104,12 @@ fn running_returns() {
 
 #[test]
 fn running_with_least_effort_returns() {
-    holds("walk-effort", 5.8024);
+    holds("walk-effort", 2.3220);
+}
+
+#[test]
+fn a_period_of_free_length_returns() {
+    holds("walk-free-time", -4.9948);
 }
 
 /// A parameter of the problem that the model knows by the same name is the model's, in every step of the homotopy its own.

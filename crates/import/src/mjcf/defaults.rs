@@ -94,6 +94,7 @@ impl Defaults {
             attributes: overlay(&element.attributes, known),
             children: element.children.clone(),
             span: element.span,
+            within: element.within.clone(),
         }
     }
 }

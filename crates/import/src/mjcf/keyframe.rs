@@ -51,8 +51,9 @@ impl Reader<'_> {
             }
             self.key_inputs = inputs;
         }
-        let text =
-            format!("keyframes: the model starts as drawn (`--keyframe {name}` starts there)");
+        let text = format!(
+            "keyframes: the model starts as drawn (`gelenk import --keyframe {name}` starts there)"
+        );
         self.context.dropped(text, &first.called(), first.span);
     }
 

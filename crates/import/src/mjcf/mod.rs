@@ -170,7 +170,7 @@ pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<R
 
 /// Puts included files in place of `<include>`.
 fn expand(context: &mut Context, root: Element, depth: usize) -> Option<Element> {
-    let Element { name, attributes, children, span } = root;
+    let Element { name, attributes, children, span, within } = root;
     let mut all = Vec::with_capacity(children.len());
     for child in children {
         if child.name != "include" {
@@ -198,7 +198,7 @@ fn expand(context: &mut Context, root: Element, depth: usize) -> Option<Element>
         let inner = expand(context, inner, depth + 1)?;
         all.extend(inner.children);
     }
-    Some(Element { name, attributes, children: all, span })
+    Some(Element { name, attributes, children: all, span, within })
 }
 
 fn compiler(context: &mut Context, root: &Element) -> Option<Compiler> {
@@ -283,8 +283,13 @@ impl Reader<'_> {
             if let Some(gravity) = self.context.vector(option, "gravity") {
                 self.robot.gravity = gravity;
             }
-            if let Some(step) = self.context.number(option, "timestep").filter(|step| *step > 0.0) {
-                self.robot.step = Some(step);
+            match self.context.number(option, "timestep") {
+                Some(step) if step > 0.0 => self.robot.step = Some(step),
+                Some(step) => {
+                    let text = format!("timestep: {step} s is no step; 0.002 s in its place");
+                    self.context.changed(text, "option", option.span);
+                }
+                None => {}
             }
             for key in ["density", "viscosity"] {
                 if self.context.number(option, key).is_some_and(|x| x != 0.0) {

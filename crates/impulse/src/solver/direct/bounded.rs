@@ -323,13 +323,13 @@ pub(crate) fn look_ahead(
         bodies.look_ahead_poses(look.flight, look.h);
         rows.out[..first].fill(false);
         let (target, error, gap) = (&rows.target, &mut rows.error, &mut rows.gap);
-        hinges.errors(&bodies.ahead, |block, row, tolerance, c| {
+        hinges.errors(&bodies.ahead, |block, row, tolerance, c, size| {
             let tolerance = tolerance.unwrap_or(method.tolerance).max(floor);
-            gap[block] = norm(c);
-            worst = larger(worst, gap[block] / tolerance);
-            let own = error[row..row + c.len()].iter_mut().zip(&target[row..row + c.len()]);
-            for ((error, target), c) in own.zip(c) {
-                *error = (target - c) * h_inv;
+            gap[block] = size;
+            worst = larger(worst, size / tolerance);
+            let (error, target) = (&mut error[row..row + 5], &target[row..row + 5]);
+            for k in 0..5 {
+                error[k] = (target[k] - c[k]) * h_inv;
             }
         });
     }
@@ -385,25 +385,30 @@ pub(crate) fn look_ahead(
     worst
 }
 
+/// How far friction that slips may be off, as a rate, where velocities are corrected to `tolerance`.
+pub(crate) fn slip_tolerance(tolerance: f64, bodies: &Bodies) -> f64 {
+    (SLIP_PART * tolerance).max(64.0 * bodies.velocity_floor())
+}
+
 /// Looks at J v + C_t; leaves −(J v + C_t), and which blocks are out. Returns the worst error over the tolerance.
 pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
     let Scratch { bodies, rows, .. } = scratch;
     let mut worst = 0.0;
     let mut e = [0.0; small::MAX];
     // Impulses of friction are no better than rounding lets them be.
-    let slip = (SLIP_PART * tolerance).max(64.0 * bodies.velocity_floor());
+    let slip = slip_tolerance(tolerance, bodies);
     let first = rows.first_apart();
     if let (Some(hinges), 1..) = (&rows.hinges, first) {
         rows.out[..first].fill(false);
-        hinges.rates(&bodies.twists, &mut rows.error);
-        for (block, own) in rows.blocks[..first].iter().zip(&mut rows.velocity_error) {
-            let errors = &mut rows.error[block.first_row..block.first_row + block.n_rows];
-            *own = norm(errors);
-            worst = larger(worst, *own / tolerance);
-            for e in errors {
-                *e = -*e;
+        let (error, velocity_error) = (&mut rows.error, &mut rows.velocity_error);
+        hinges.each_rate(&bodies.twists, |block, row, _, e, size| {
+            velocity_error[block] = size;
+            worst = larger(worst, size / tolerance);
+            let error = &mut error[row..row + 5];
+            for k in 0..5 {
+                error[k] = -e[k];
             }
-        }
+        });
     }
     for i in first..rows.blocks.len() {
         rows.out[i] = rows.inactive[i];

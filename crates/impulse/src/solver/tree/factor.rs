@@ -87,6 +87,10 @@ pub(super) trait Elimination {
     fn climb_columns(&self, node: usize, b: &[F; 6]) -> ([F; 6], [F; 6], [F; 6]);
     /// Adds the part of b₁·H⁻¹ b₂ of one node, for each row of `own` with all of `other`.
     fn respond(&self, own: &Step, other: &Step, sums: &mut [F; LANES]);
+    /// Whether ways end at a node with steps that respond by w₁·w₂ alone.
+    fn ends_at(&self, _node: usize) -> bool {
+        false
+    }
     /// The part of b·v of one node after a way up.
     fn rate(&self, step: &Step) -> F;
     /// Adds what impulses p of the rows do on the way up.

@@ -309,8 +309,9 @@ impl Limbs {
             for lane in 0..LANES {
                 let parent = limb.parent[lane];
                 if parent != NOWHERE {
+                    let to = &mut self.b[parent / LANES];
                     for k in 0..6 {
-                        self.b[parent / LANES][k][parent % LANES] += up[k][lane];
+                        to[k][parent % LANES] += up[k][lane];
                     }
                 }
             }
@@ -332,8 +333,9 @@ impl Limbs {
                 for lane in 0..LANES {
                     let parent = limb.parent[lane];
                     if parent != NOWHERE {
+                        let from = &self.v[parent / LANES];
                         for k in 0..6 {
-                            up[k][lane] = self.v[parent / LANES][k][parent % LANES];
+                            up[k][lane] = from[k][parent % LANES];
                         }
                     }
                 }
@@ -501,6 +503,10 @@ impl Elimination for Limbs {
         }
     }
 
+    fn ends_at(&self, node: usize) -> bool {
+        self.is_root(node)
+    }
+
     #[inline(always)]
     fn rate(&self, step: &Step) -> F {
         let (limb, lane) = (&self.limbs[step.node / LANES], step.node % LANES);
@@ -521,10 +527,18 @@ impl Elimination for Limbs {
     #[inline(always)]
     fn push(&mut self, step: &Step, p: F) {
         let (g, lane) = (step.node / LANES, step.node % LANES);
-        for k in 0..6 {
-            self.b[g][k][lane] += (step.w[k] * p).reduce_add();
+        let w = &step.w;
+        let [a, b, c, d] = F::transpose([w[0] * p, w[1] * p, w[2] * p, w[3] * p]);
+        let first = ((a + b) + (c + d)).to_array();
+        let [a, b, c, d] = F::transpose([w[4] * p, w[5] * p, step.q[0] * p, F::ZERO]);
+        let rest = ((a + b) + (c + d)).to_array();
+        let to = &mut self.b[g];
+        for k in 0..4 {
+            to[k][lane] += first[k];
         }
-        self.limbs[g].moment[lane] += (step.q[0] * p).reduce_add();
+        to[4][lane] += rest[0];
+        to[5][lane] += rest[1];
+        self.limbs[g].moment[lane] += rest[2];
     }
 }
 

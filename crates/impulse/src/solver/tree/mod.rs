@@ -17,7 +17,7 @@ use self::factor::{Factor, Soft};
 use self::limbs::Limbs;
 use self::pattern::{LANES, MOST, NOWHERE, Pattern};
 use self::touches::{Near, Touches};
-use super::direct::bounded::{look_ahead, look_at_velocities};
+use super::direct::bounded::{look_ahead, look_at_velocities, slip_tolerance};
 use crate::bounds::{Bound, SLIP_PART};
 use crate::drives::Drives;
 use crate::error::StepError;
@@ -43,11 +43,19 @@ const ROUGH: f64 = 1e-3;
 const AHEAD: f64 = 1e-10;
 const AT_ONCE: f64 = 1e-13;
 
+/// The same as a part of what it is off by before the second solve, which a third one follows.
+const BEGUN: f64 = 1e-3;
+
 /// The same as a part of what a look will let pass.
 const LET_PASS: f64 = 0.1;
 
 /// A guess that leaves rates beyond this is none, m/s or rad/s.
 const POOR_GUESS: f64 = 1.0;
+
+/// What is within tolerance is corrected once more down to this part of it, where solves leave no more than the part [`GAIN`] of the error: impulses of
+/// joints act on two bodies a gap apart, and the moment of that is missing in the angular momentum. Machines of hinges go without.
+const DEEP: f64 = 0.01;
+const GAIN: f64 = 0.1;
 
 /// A worst error that grows to this times the first is lost.
 const LOST: f64 = 1e4;
@@ -59,6 +67,8 @@ pub struct Tree {
     factor: Factor,
     /// In place of the factor, where all joints are hinges.
     limbs: Option<Limbs>,
+    /// First row and driven axis of the hinge in each of their lanes.
+    lanes: Vec<[Option<(usize, Option<usize>)>; LANES]>,
     touches: Touches,
     /// Axes with laws along the joint of each node. (nodes)
     axes: Vec<Vec<usize>>,
@@ -113,6 +123,7 @@ impl Tree {
             pattern,
             factor,
             limbs: None,
+            lanes: Vec::new(),
             touches,
             axes,
             soft,
@@ -133,6 +144,12 @@ impl Tree {
     /// All joints are `hinges`, in the lanes of the nodes.
     pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies) {
         self.limbs = Some(Limbs::new(&self.pattern, hinges, bodies));
+        let own = |i: usize| {
+            let first = self.pattern.nodes[i].rows.first()?;
+            Some((first.number, self.axes[i].first().copied()))
+        };
+        let groups = 0..self.pattern.nodes.len() / LANES;
+        self.lanes = groups.map(|g| std::array::from_fn(|k| own(LANES * g + k))).collect();
     }
 
     /// Forgets what contacts did before: a step depends on its state alone.
@@ -210,25 +227,24 @@ impl Tree {
         self.pulls.fill(0.0);
     }
 
-    /// The rates of a position correction to second order: (C + h J v + h²/2 (J g − γ))/h.
-    fn take_start(&mut self, model: &Model, look: &Look<'_>, scratch: &mut Scratch) {
+    /// The rates of a position correction to second order: (C + h J v + h²/2 (J a − γ))/h, a the acceleration in free flight.
+    ///
+    /// a and γ are those of the velocities there are, with a `guess`, or else of those before all impulses.
+    fn take_start(&mut self, model: &Model, look: &Look<'_>, scratch: &mut Scratch, guess: bool) {
         let Scratch { rows, bodies, work, .. } = scratch;
         let half = 0.5 * look.h;
+        let twists = if guess { &bodies.twists } else { &bodies.twists_before };
         self.twists.clear();
-        for (twist, gravity) in bodies.twists.iter().zip(&bodies.gravity) {
-            self.twists.push(Twist { s_dot: twist.s_dot + gravity * half, ..*twist });
+        for (i, twist) in bodies.twists.iter().enumerate() {
+            let omega = twist.omega + bodies.turns_faster(i, &twists[i].omega) * half;
+            self.twists.push(Twist { s_dot: twist.s_dot + bodies.gravity[i] * half, omega });
         }
-        // γ at the velocities before all impulses: those of a poor guess would spoil it.
-        let at = Instant {
-            t: look.t - look.h,
-            poses: &bodies.poses,
-            twists: &bodies.twists_before,
-            coordinates: look.coordinates,
-        };
+        let (t, poses, coordinates) = (look.t - look.h, &bodies.poses, look.coordinates);
+        let at = Instant { t, poses, twists, coordinates };
         self.e.resize(rows.error.len(), 0.0);
         let first = rows.first_apart();
         if let (Some(hinges), 1..) = (&rows.hinges, first) {
-            hinges.rates_ahead(&self.twists, &bodies.twists_before, half, &mut self.e);
+            hinges.rates_ahead(&self.twists, twists, half, &mut self.e);
         }
         for (i, block) in rows.blocks.iter().enumerate().skip(first) {
             let e = &mut self.e[block.first_row..block.first_row + block.n_rows];
@@ -245,15 +261,15 @@ impl Tree {
                 }
                 continue;
             }
-            // Of a contact: its point goes round both centres.
+            // Of a contact: the points of its features go round both centres.
             let contact = rows.contact(i);
-            let round = |body: usize| {
-                let (omega, r) =
-                    (&bodies.twists_before[body].omega, contact.point() - bodies.poses[body].s);
+            let [point_a, point_b] = contact.feature_points();
+            let round = |body: usize, point: Vec3| {
+                let (omega, r) = (&twists[body].omega, point - poses[body].s);
                 omega.cross(&omega.cross(&r))
             };
             let [a, b] = contact.touch.bodies;
-            let bend = (round(a) - round(b)) * half;
+            let bend = (round(a, point_a) - round(b, point_b)) * half;
             if block.bound == Bound::Contact {
                 e[0] -= contact.place.normal.dot(&bend) + contact.place.gap / look.h;
             } else if rows.is_slide(i) {
@@ -353,16 +369,18 @@ impl Tree {
         velocity: bool,
         near: Near,
     ) -> bool {
-        let Tree { pattern, factor, limbs: Some(limbs), touches, axes, e, pulls, .. } = self else {
+        let Tree { factor, limbs: Some(limbs), lanes, touches, e, pulls, .. } = self else {
             return false;
         };
-        for (i, node) in pattern.nodes.iter().enumerate() {
-            let Some(first) = node.rows.first() else { continue };
-            let (p, lane) = (&mut factor.p[i / LANES], i % LANES);
-            for (p, e) in p.iter_mut().zip(&e[first.number..first.number + 5]) {
-                p[lane] = *e;
+        for (p, lanes) in factor.p.iter_mut().zip(lanes.iter()) {
+            for (lane, own) in lanes.iter().enumerate() {
+                let Some((first, axis)) = *own else { continue };
+                let e: &[f64] = &e[first..first + 5];
+                for k in 0..5 {
+                    p[k][lane] = e[k];
+                }
+                p[5][lane] = axis.map_or(0.0, |axis| pulls[axis]);
             }
-            p[5][lane] = axes[i].first().map_or(0.0, |&k| pulls[k]);
         }
         limbs.climb(&factor.p);
         let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
@@ -373,11 +391,13 @@ impl Tree {
         limbs.descend(&mut factor.p);
         limbs.give(bodies);
         let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
-        for (i, node) in pattern.nodes.iter().enumerate() {
-            let Some(first) = node.rows.first() else { continue };
-            let (p, lane) = (&factor.p[i / LANES], i % LANES);
-            for (now, p) in now[first.number..first.number + 5].iter_mut().zip(p) {
-                *now += p[lane];
+        for (p, lanes) in factor.p.iter().zip(lanes.iter()) {
+            for (lane, own) in lanes.iter().enumerate() {
+                let Some((first, _)) = *own else { continue };
+                let now = &mut now[first..first + 5];
+                for k in 0..5 {
+                    now[k] += p[k][lane];
+                }
             }
         }
         for (row, p) in touches.found() {
@@ -420,28 +440,37 @@ pub(crate) fn settle_positions(
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
-        let mut first = f64::INFINITY;
+        let (mut first, mut before) = (f64::INFINITY, f64::INFINITY);
         // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
-        tree.take_start(model, look, scratch);
+        tree.take_start(model, look, scratch, true);
         if tree.e.iter().any(|e| e.abs() > POOR_GUESS) {
             // After an impact free flight may be nearer.
             give_up_guess(&mut scratch.rows, &mut scratch.bodies);
-            tree.take_start(model, look, scratch);
+            tree.take_start(model, look, scratch, false);
         }
         let passes = LET_PASS * SLIP_PART * method.tolerance.max(floor) / look.h.abs();
-        let near = |part: f64| Near { part, rate: passes };
-        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(ROUGH));
+        let near = |part: f64, begun: f64| Near { part, begun, rate: passes };
+        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(ROUGH, 0.0));
         for solves in 1..MOST_SOLVES {
             let worst = look_ahead(model, method, look, floor, scratch);
-            if worst < 1.0 && (solves > 0 || worst == 0.0) {
+            let gains = worst > DEEP && worst <= GAIN * before && tree.limbs.is_none();
+            if worst < 1.0 && !gains {
+                scratch.rows.looked = true;
                 return Some(solves);
             }
+            before = worst;
             first = if solves == 1 { worst.max(1.0) } else { first };
             if worst.is_nan() || worst > LOST * first {
                 break;
             }
             tree.take_rates(&scratch.rows);
-            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(AHEAD)) {
+            // What a look finds after the first solve is not yet what the next one will find.
+            let begun = if solves == 1 { BEGUN } else { 0.0 };
+            let near = near(AHEAD, begun);
+            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near) {
+                if worst < 1.0 {
+                    return Some(solves); // nothing has changed
+                }
                 break;
             }
         }
@@ -458,15 +487,14 @@ pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Optio
             return None;
         }
         scratch.rows.begin_correction(true, &scratch.bodies);
-        let near = at_once(tolerance);
+        let near = at_once(tolerance, &scratch.bodies);
         for solves in 0..MOST_SOLVES {
             let worst = look_at_velocities(tolerance, scratch);
             if worst < 1.0 && (solves > 0 || worst == 0.0) {
                 return Some(solves);
             }
             tree.take_rates(&scratch.rows);
-            if !worst.is_finite()
-                || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true, near)
+            if !worst.is_finite() || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true, near)
             {
                 break;
             }
@@ -542,7 +570,8 @@ pub(crate) fn settle_kick(
                 *pull = driven.rate_of(&bodies.twists) - driven.rate;
                 driven.read = driven.law();
             }
-            if !tree.solve(rows, bodies, true, at_once(tolerance)) {
+            let near = at_once(tolerance, bodies);
+            if !tree.solve(rows, bodies, true, near) {
                 break;
             }
             solves += 1;
@@ -555,7 +584,7 @@ pub(crate) fn settle_kick(
             }
             let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
             let mut change = 0.0;
-            if !(tree.limbs.is_some() && loads.drives.are_straight(bodies, 0.5 * h, near)) {
+            if !(tree.limbs.is_some() && loads.drives.are_straight(0.5 * h, near)) {
                 kick_with(rows, bodies, loads, h);
                 (change, _) = largest_change(&bodies.twists, previous_twists);
             }
@@ -576,8 +605,8 @@ pub(crate) fn settle_kick(
 }
 
 /// How far friction that slips may be off where velocities are corrected to `tolerance`.
-fn at_once(tolerance: f64) -> Near {
-    Near { part: AT_ONCE, rate: LET_PASS * SLIP_PART * tolerance }
+fn at_once(tolerance: f64, bodies: &Bodies) -> Near {
+    Near { part: AT_ONCE, begun: 0.0, rate: LET_PASS * slip_tolerance(tolerance, bodies) }
 }
 
 /// Takes all impulses of a position correction back.
@@ -644,7 +673,8 @@ mod tests {
                     *pull = 0.1 * (1.7 * i as f64).cos();
                 }
                 rows.velocity_impulse.fill(0.0);
-                assert!(tree.solve(&mut rows, &mut bodies, true, at_once(0.0)));
+                let near = at_once(0.0, &bodies);
+                assert!(tree.solve(&mut rows, &mut bodies, true, near));
                 tree.give_dampers(&mut bodies);
                 (bodies.twists, rows.velocity_impulse)
             });

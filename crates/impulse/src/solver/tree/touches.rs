@@ -1,10 +1,11 @@
 //! What touches a tree: how contact points answer to impulses there, and the impulses that fit the law of contact.
+#![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
 use wide::f64x4;
 
 use super::factor::Elimination;
 use super::pattern::{LANES, NOWHERE, Pattern};
-use super::triangle::{Square, Triangle, add_rows, room, stride};
+use super::triangle::{Square, Triangle, add_rows, room, square, stride};
 use crate::bounds::Bound;
 use crate::rows::Rows;
 use crate::small;
@@ -85,10 +86,40 @@ enum Side {
     Slips,
 }
 
-/// How far friction that slips may be off: as a part of the rates, or as a rate.
+/// Writes the part of G in the rows of one bundle and the columns of another: four numbers a row, where those too many are still to be written or
+/// fill the row.
+#[inline(always)]
+fn write_part(g: &mut [f64], stride: usize, rows: &Bundle, columns: &Bundle, part: &[F; LANES]) {
+    let whole = columns.first + LANES <= stride;
+    for lane in 0..rows.n {
+        let at = (rows.first + lane) * stride + columns.first;
+        let numbers = part[lane].to_array();
+        if whole {
+            g[at..at + LANES].copy_from_slice(&numbers);
+        } else {
+            for (to, number) in g[at..at + columns.n].iter_mut().zip(numbers) {
+                *to = number;
+            }
+        }
+    }
+}
+
+/// Adds to a part of G.
+fn add_part(g: &mut [f64], stride: usize, rows: &Bundle, columns: &Bundle, part: &[F; LANES]) {
+    for lane in 0..rows.n {
+        let at = (rows.first + lane) * stride + columns.first;
+        let numbers = &part[lane].as_array()[..columns.n];
+        for (to, number) in g[at..at + columns.n].iter_mut().zip(numbers) {
+            *to += number;
+        }
+    }
+}
+
+/// How far friction that slips may be off: as a part of the rates, of what it is off by to begin with, or as a rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
     pub part: f64,
+    pub begun: f64,
     pub rate: f64,
 }
 
@@ -122,6 +153,8 @@ pub(super) struct Touches {
     /// Response to impulses, rows of whole groups of four numbers. (n × stride)
     g: Vec<f64>,
     stride: usize,
+    /// L⁻¹ b̂ at the one root of all, where there is one. (6 × stride)
+    root: Vec<f64>,
     /// Impulses before, and now. (n)
     before: Vec<f64>,
     pub p: Vec<f64>,
@@ -139,6 +172,9 @@ pub(super) struct Touches {
     /// Whether it is there, and the sides it was made for.
     made: bool,
     made_for: Vec<Side>,
+    /// The last step with this matrix, and how much of it was gone.
+    last: Vec<f64>,
+    gone: f64,
 }
 
 impl Touches {
@@ -179,7 +215,14 @@ impl Touches {
                     let slipped = block.bound == Bound::Disk && rows.slipped(i);
                     let side = if slipped { Side::Slips } else { Side::Holds };
                     let side = known.map_or(side, |(_, side)| *side);
-                    self.parts.push(Part { first, n: block.n_rows, normal: own, side, k: 0.0, k_inv: 0.0 });
+                    self.parts.push(Part {
+                        first,
+                        n: block.n_rows,
+                        normal: own,
+                        side,
+                        k: 0.0,
+                        k_inv: 0.0,
+                    });
                 }
                 i += 1;
             }
@@ -254,6 +297,17 @@ impl Touches {
             ways[1].0 = NOWHERE;
         }
         let single = ways[0].0 == NOWHERE || ways[1].0 == NOWHERE;
+        if single {
+            // Alone to the root: by far the most.
+            let (mut node, mut b) = if ways[0].0 == NOWHERE { ways[1] } else { ways[0] };
+            while node != NOWHERE {
+                let (w, q, up) = factor.climb_columns(node, &b);
+                self.steps.push(Step { node, w, q });
+                (node, b) = (pattern.nodes[node].parent, up);
+            }
+            self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()), single });
+            return;
+        }
         loop {
             let now = usize::from(ways[1].0 < ways[0].0);
             let (node, b) = ways[now];
@@ -274,9 +328,63 @@ impl Touches {
         self.bundles.push(Bundle { first, n, steps: (begin, self.steps.len()), single });
     }
 
+    /// The same where all ways end at one root: its part at once, then what ways share before it. False, and nothing done, where they do not.
+    fn respond_by_root(&mut self, factor: &impl Elimination) -> bool {
+        let (n, stride) = (self.rows.len(), self.stride);
+        let Touches { bundles, steps, root, g, .. } = self;
+        let end = |bundle: &Bundle| steps[bundle.steps.0..bundle.steps.1].last().copied();
+        let Some(first) = bundles.first().and_then(end) else { return false };
+        let same = |bundle: &Bundle| {
+            bundle.single && end(bundle).is_some_and(|step| step.node == first.node)
+        };
+        if !factor.ends_at(first.node) || !bundles.iter().all(same) {
+            return false;
+        }
+        root.resize(room(6.max(n)), 0.0);
+        for row in root.chunks_exact_mut(stride).take(6) {
+            row[n..].fill(0.0);
+        }
+        for bundle in bundles.iter() {
+            let step = &steps[bundle.steps.1 - 1];
+            for k in 0..6 {
+                let at = k * stride + bundle.first;
+                let numbers = &step.w[k].as_array()[..bundle.n];
+                for (to, number) in root[at..at + bundle.n].iter_mut().zip(numbers) {
+                    *to = *number;
+                }
+            }
+        }
+        square(root, stride, n, g);
+        for (j, other) in bundles.iter().enumerate() {
+            let b = &steps[other.steps.0..other.steps.1 - 1];
+            for own in &bundles[j..] {
+                let a = &steps[own.steps.0..own.steps.1 - 1];
+                let mut sums = [F::ZERO; LANES];
+                let mut meet = false;
+                for (a, b) in a.iter().rev().zip(b.iter().rev()) {
+                    if a.node != b.node {
+                        break;
+                    }
+                    factor.respond(a, b, &mut sums);
+                    meet = true;
+                }
+                if meet {
+                    add_part(g, stride, own, other, &sums);
+                    if own.first != other.first {
+                        add_part(g, stride, other, own, &F::transpose(sums));
+                    }
+                }
+            }
+        }
+        true
+    }
+
     /// G = J H⁻¹ Jᵀ of all rows of contacts.
     fn respond(&mut self, factor: &impl Elimination) {
-        let (n, stride) = (self.rows.len(), self.stride);
+        let stride = self.stride;
+        if self.respond_by_root(factor) {
+            return;
+        }
         for (j, other) in self.bundles.iter().enumerate() {
             let b = &self.steps[other.steps.0..other.steps.1];
             for own in &self.bundles[j..] {
@@ -301,24 +409,10 @@ impl Touches {
                         y += usize::from(b.node <= a.node);
                     }
                 }
-                // Four numbers, where the last of them are still to be written.
-                let whole = other.first + LANES <= stride;
-                for lane in 0..own.n {
-                    let row = (own.first + lane) * stride + other.first;
-                    let sums = sums[lane].to_array();
-                    if whole {
-                        self.g[row..row + LANES].copy_from_slice(&sums);
-                    } else {
-                        for (to, sum) in self.g[row..].iter_mut().zip(&sums[..other.n]) {
-                            *to = *sum;
-                        }
-                    }
+                write_part(&mut self.g, stride, own, other, &sums);
+                if own.first != other.first {
+                    write_part(&mut self.g, stride, other, own, &F::transpose(sums));
                 }
-            }
-        }
-        for i in 0..n {
-            for j in 0..i {
-                self.g[j * stride + i] = self.g[i * stride + j];
             }
         }
     }
@@ -419,10 +513,13 @@ impl Touches {
         }
         self.follow();
         let scale = self.rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
-        let near = near.rate.max(near.part * scale);
-        let mut before = f64::INFINITY;
+        let (mut before, begun) = (f64::INFINITY, near.begun);
+        let mut near = near.rate.max(near.part * scale);
         for round in 0..MOST_SOLVES {
             let take = self.take_sides(rows, trust && round == 0);
+            if round == 0 {
+                near = near.max(begun * take.off);
+            }
             if take.settled(round, scale, near) {
                 return true;
             }
@@ -433,6 +530,9 @@ impl Touches {
                 return false;
             }
             before = if good { take.off } else { f64::INFINITY };
+            if !good || round == 0 {
+                self.last.clear();
+            }
             self.step();
         }
         false
@@ -458,60 +558,69 @@ impl Touches {
     /// Sides of all blocks, and how far p is from its projection. What is free is given its impulse at once.
     #[inline(never)]
     fn take_sides(&mut self, rows: &Rows, trust: bool) -> Taken {
-        let n = self.rows.len();
         let mut taken = Taken { changed: false, slips: false, off: 0.0 };
-        self.active.clear();
-        for k in 0..self.parts.len() {
-            let part = self.parts[k];
+        let Touches { parts, rows: own_rows, g, stride, p, e, active, .. } = self;
+        active.clear();
+        for part in parts.iter_mut() {
             let (i, m) = (part.first, part.n);
-            let mut x = [0.0; 2];
-            for a in 0..m {
-                x[a] = self.p[i + a] - self.e[i + a] * part.k_inv;
-            }
-            let (limit, size) = match part.normal {
-                None => (0.0, 0.0),
-                Some((normal, ratio)) => (ratio * self.p[normal].abs(), small::length(x[0], x[1])),
-            };
+            let (k, k_inv) = (part.k, part.k_inv);
             let mut given = 0.0;
-            let natural = if part.normal.is_none() {
-                let row = self.rows[i];
-                given = x[0].clamp(rows.lower[row], rows.upper[row]);
-                let side = if x[0].total_cmp(&given).is_eq() { Side::Holds } else { Side::Free };
-                taken.off = taken.off.max((self.p[i] - given).abs() * part.k);
-                side
-            } else if size <= limit {
-                for a in i..i + m {
-                    taken.off = taken.off.max(self.e[a].abs());
+            // Whether trust in a side that slips is possible at all.
+            let mut can_slip = false;
+            let natural = match part.normal {
+                None => {
+                    let row = own_rows[i];
+                    let x = p[i] - e[i] * k_inv;
+                    given = x.clamp(rows.lower[row], rows.upper[row]);
+                    taken.off = taken.off.max((p[i] - given).abs() * k);
+                    let within = x.to_bits() == given.to_bits();
+                    if within { Side::Holds } else { Side::Free }
                 }
-                Side::Holds
-            } else {
-                for a in 0..m {
-                    let held = if limit > 0.0 { limit * x[a] / size } else { 0.0 };
-                    taken.off = taken.off.max((self.p[i + a] - held).abs() * part.k);
+                Some((normal, ratio)) => {
+                    let (p, e) = (&p[..], &e[i..i + m]);
+                    let mut x = [0.0; 2];
+                    for a in 0..m {
+                        x[a] = p[i + a] - e[a] * k_inv;
+                    }
+                    let (limit, size) = (ratio * p[normal].abs(), small::length(x[0], x[1]));
+                    can_slip = size > 0.0 && limit > 0.0;
+                    if size <= limit {
+                        for e in e {
+                            taken.off = taken.off.max(e.abs());
+                        }
+                        Side::Holds
+                    } else {
+                        let part = if limit > 0.0 { limit / size } else { 0.0 };
+                        for a in 0..m {
+                            taken.off = taken.off.max((p[i + a] - part * x[a]).abs() * k);
+                        }
+                        if limit > 0.0 { Side::Slips } else { Side::Free }
+                    }
                 }
-                if limit > 0.0 { Side::Slips } else { Side::Free }
             };
             let side = match (trust, part.side) {
-                (true, Side::Slips) if size > 0.0 && limit > 0.0 => Side::Slips,
+                (true, Side::Slips) if can_slip => Side::Slips,
                 (true, Side::Holds) => Side::Holds,
                 _ => natural,
             };
             taken.changed |= side != part.side || side != natural;
             taken.slips |= side == Side::Slips;
-            self.parts[k].side = side;
-            if side == Side::Free {
-                for a in i..i + m {
-                    let delta = given - self.p[a];
-                    if delta != 0.0 {
-                        self.p[a] = given;
-                        let row = &self.g[a * self.stride..][..n];
-                        for (e, g) in self.e.iter_mut().zip(row) {
-                            *e += g * delta;
-                        }
+            part.side = side;
+            if side != Side::Free {
+                active.push(i);
+                if m == 2 {
+                    active.push(i + 1);
+                }
+                continue;
+            }
+            for a in i..i + m {
+                let delta = given - p[a];
+                if delta != 0.0 {
+                    p[a] = given;
+                    for (e, g) in e.iter_mut().zip(&g[a * *stride..]) {
+                        *e += g * delta;
                     }
                 }
-            } else {
-                self.active.extend(i..i + m);
             }
         }
         taken
@@ -520,8 +629,9 @@ impl Touches {
     /// The matrix of Newton's method over the blocks that are not free, factorized; false where it is singular.
     fn make(&mut self) -> bool {
         self.plain = self.parts.iter().all(|part| part.side != Side::Slips);
-        let Touches { parts, g, stride, p, e, matrix, triangle, plain, active, made, made_for, .. } =
-            self;
+        let Touches {
+            parts, g, stride, p, e, matrix, triangle, plain, active, made, made_for, ..
+        } = self;
         made_for.clear();
         made_for.extend(parts.iter().map(|part| part.side));
         if *plain {
@@ -572,7 +682,21 @@ impl Touches {
     /// One step of Newton's method with the matrix there is.
     #[inline(never)]
     fn step(&mut self) {
-        let Touches { parts, g, stride, p, e, matrix, right, active, triangle, plain, .. } = self;
+        let Touches {
+            parts,
+            g,
+            stride,
+            p,
+            e,
+            matrix,
+            right,
+            active,
+            triangle,
+            plain,
+            last,
+            gone,
+            ..
+        } = self;
         let m = active.len();
         let mut row = 0;
         for part in parts.iter().filter(|part| part.side != Side::Free) {
@@ -592,6 +716,13 @@ impl Touches {
             triangle.solve(&mut right[..m]);
         } else {
             matrix.solve_transposed(&mut right[..m]);
+            let more = stretch(&right[..m], last, *gone);
+            last.clear();
+            last.extend_from_slice(&right[..m]);
+            *gone = more;
+            for delta in &mut right[..m] {
+                *delta *= more;
+            }
         }
         for (&i, delta) in active.iter().zip(right.iter()) {
             p[i] += delta;
@@ -617,5 +748,47 @@ impl Touches {
     /// The rows and the impulses they are to have.
     pub(super) fn found(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.rows.iter().copied().zip(self.p.iter().copied())
+    }
+}
+
+/// How far to go along the step δ with a matrix that serves again, after `gone` of the step δ₀ before: steps with one matrix leave nearly the same part ρ of
+/// what impulses are off by, δ = δ₀ (1 − gone (1 − ρ)), and 1/(1 − ρ) of a step leaves nothing of it (Aitken).
+fn stretch(step: &[f64], before: &[f64], gone: f64) -> f64 {
+    /// Parts beyond this are none to be trusted.
+    const MOST: f64 = 0.3;
+    if before.len() != step.len() {
+        return 1.0;
+    }
+    let (mut both, mut square) = (0.0, 0.0);
+    for (a, b) in step.iter().zip(before) {
+        both += a * b;
+        square += b * b;
+    }
+    let rho = 1.0 - (1.0 - both / square) / gone;
+    if rho.abs() <= MOST { 1.0 / (1.0 - rho) } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where steps leave the same part of what is missing, the second one ends it.
+    #[test]
+    fn a_stretched_step_ends_where_steps_would() {
+        let (rho, missing) = (0.1, [1.0, -2.0]);
+        let first = missing.map(|x| x * (1.0 - rho));
+        let second = first.map(|x| x * rho);
+        let more = stretch(&second, &first, 1.0);
+        for k in 0..2 {
+            assert!((first[k] + more * second[k] - missing[k]).abs() < 1e-15);
+        }
+        // What is left after a stretched step tells the same part again.
+        let left = 0.01 * (1.0 - rho);
+        let again = stretch(&[left * (1.0 - more * (1.0 - rho))], &[left], more);
+        assert!((again - more).abs() < 1e-12, "{again} for {more}");
+        for before in [&[1.0][..], &[]] {
+            let plain = stretch(&[1.0], before, 1.0);
+            assert!((plain - 1.0).abs() < 1e-15, "nothing gained, or nothing known: {plain}");
+        }
     }
 }

@@ -1,4 +1,5 @@
 //! A = Uᵀ D⁻¹ U of small symmetric matrices, D the diagonal of U, with rows of whole groups of four numbers: their loops have no ends to look for.
+#![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
 use crate::lanes::{F, LANES};
 
@@ -45,7 +46,7 @@ impl Triangle {
 /// Writes the part `active` of `g`, with rows of `W` groups of four.
 fn collect<const W: usize>(rows: &mut Vec<F>, g: &[f64], stride: usize, active: &[usize]) {
     rows.clear();
-    let whole = stride == LANES * W && active.last() == Some(&(active.len() - 1));
+    let whole = stride == LANES * W && active.last().is_some_and(|last| last + 1 == active.len());
     if whole {
         let (fours, _) = g[..active.len() * stride].as_chunks::<LANES>();
         rows.extend(fours.iter().map(|four| F::new(*four)));
@@ -85,8 +86,15 @@ fn make<const W: usize>(own: &mut Triangle, g: &[f64], stride: usize, active: &[
         inverse.push(one_over);
         for (i, own) in (k + 1..).zip(rest) {
             let part = F::splat(row[i / LANES].as_array()[i % LANES] * one_over);
-            for c in i / LANES..W {
-                own[c] -= row[c] * part;
+            // Lengths that are known: what is left of the diagonal is done with, or as good.
+            if i / LANES >= W / 2 {
+                for c in W / 2..W {
+                    own[c] -= row[c] * part;
+                }
+            } else {
+                for c in 0..W {
+                    own[c] -= row[c] * part;
+                }
             }
         }
     }
@@ -182,21 +190,22 @@ fn factorize<const W: usize>(own: &mut Square) -> bool {
             return false;
         }
         pivots.push(pivot);
-        rows.swap(k, pivot);
+        if pivot != k {
+            rows.swap(k, pivot);
+        }
         let (above, below) = rows.split_at_mut(k + 1);
         let row = &above[k];
         let inverse = 1.0 / entry(row);
+        let first = from_lane(row[k / LANES], k % LANES);
         for own in below {
             let part = entry(own) * inverse;
             if part != 0.0 {
                 let four = F::splat(part);
-                // What was eliminated before stays: the factors of L are left of the diagonal.
-                let kept = own[k / LANES];
-                for c in k / LANES..W {
+                // The factors of L left of the diagonal stay.
+                own[k / LANES] -= first * four;
+                for c in k / LANES + 1..W {
                     own[c] -= row[c] * four;
                 }
-                let (kept, first) = (kept.to_array(), own[k / LANES].as_mut_array());
-                first[..k % LANES].copy_from_slice(&kept[..k % LANES]);
             }
             own[k / LANES].as_mut_array()[k % LANES] = part;
         }
@@ -204,30 +213,45 @@ fn factorize<const W: usize>(own: &mut Square) -> bool {
     true
 }
 
+/// 1 from a lane on, 0 before it.
+const FROM: [[f64; LANES]; LANES] =
+    [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// `x` with 0 before a lane.
+#[inline(always)]
+fn from_lane(x: F, lane: usize) -> F {
+    x * F::new(FROM[lane])
+}
+
 /// Uᵀ y = x, Lᵀ z = y, and the rows that changed places go back.
 fn solve_transposed<const W: usize>(own: &Square, x: &mut [f64]) {
     let (rows, _) = own.rows.as_chunks::<W>();
-    let n = x.len();
-    let mut right = [0.0; 4 * MOST];
-    right[..n].copy_from_slice(x);
+    let mut right = [F::ZERO; W];
+    for (k, x) in x.iter().enumerate() {
+        right[k / LANES].as_mut_array()[k % LANES] = *x;
+    }
     for (k, row) in rows.iter().enumerate() {
-        let known = right[k] / row[k / LANES].as_array()[k % LANES];
+        let (group, lane) = (k / LANES, k % LANES);
+        let known = right[group].as_array()[lane] / row[group].as_array()[lane];
         let four = F::splat(known);
-        let (right, _) = right.as_chunks_mut::<LANES>();
-        let kept = right[k / LANES];
-        for c in k / LANES..W {
-            right[c] = (F::new(right[c]) - row[c] * four).to_array();
+        right[group] -= from_lane(row[group], lane) * four;
+        for c in group + 1..W {
+            right[c] -= row[c] * four;
         }
-        right[k / LANES][..k % LANES].copy_from_slice(&kept[..k % LANES]);
-        right[k / LANES][k % LANES] = known;
+        right[group].as_mut_array()[lane] = known;
     }
     for (k, row) in rows.iter().enumerate().rev() {
-        let known = right[k];
-        for (j, x) in right[..k].iter_mut().enumerate() {
-            *x -= row[j / LANES].as_array()[j % LANES] * known;
+        let (group, lane) = (k / LANES, k % LANES);
+        let four = F::splat(right[group].as_array()[lane]);
+        for c in 0..group {
+            right[c] -= row[c] * four;
         }
+        // Up to the diagonal.
+        right[group] -= row[group] * (F::ONE - F::new(FROM[lane])) * four;
     }
-    x.copy_from_slice(&right[..n]);
+    for (k, x) in x.iter_mut().enumerate() {
+        *x = right[k / LANES].as_array()[k % LANES];
+    }
     for (k, &pivot) in own.pivots.iter().enumerate().rev() {
         x.swap(k, pivot);
     }
@@ -253,6 +277,29 @@ pub(super) fn add_rows(g: &[f64], stride: usize, active: &[usize], delta: &[f64]
         }
     }
     with_width!(stride, add(g, stride, active, delta, e));
+}
+
+/// g ← RᵀR, `root` the six rows of R and `g` that of `n` rows, all of `stride` numbers, with room behind them ([`room`]).
+pub(super) fn square(root: &[f64], stride: usize, n: usize, g: &mut [f64]) {
+    fn square<const W: usize>(root: &[f64], stride: usize, n: usize, g: &mut [f64]) {
+        for i in 0..n {
+            let mut sums = [F::ZERO; W];
+            for k in 0..6 {
+                let row = &root[k * stride..k * stride + LANES * W];
+                let part = F::splat(root[k * stride + i]);
+                let (fours, _) = row.as_chunks::<LANES>();
+                for c in 0..W {
+                    sums[c] += F::new(fours[c]) * part;
+                }
+            }
+            // What is too many is written over by the next row.
+            let (fours, _) = g[i * stride..i * stride + LANES * W].as_chunks_mut::<LANES>();
+            for c in 0..W {
+                fours[c] = sums[c].to_array();
+            }
+        }
+    }
+    with_width!(stride, square(root, stride, n, g));
 }
 
 /// Numbers of a row of `n`: whole groups of four.
@@ -293,7 +340,10 @@ mod tests {
             }
         }
         let mut triangle = Triangle::default();
-        assert!(!triangle.make(&[1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0], 4, &[0, 1]), "rows that say the same");
+        assert!(
+            !triangle.make(&[1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0], 4, &[0, 1]),
+            "rows that say the same"
+        );
     }
 
     /// Rows that have to change places, at sizes on both sides of whole groups.
