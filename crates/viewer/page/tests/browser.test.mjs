@@ -268,6 +268,14 @@ test('live: a part that falls off does not take the camera along; an overlay tha
       return inside && stage.camera.position.distanceTo(stage.controls.target) < 2 * reach;
     }, reach);
     await shoot(page, 'falls');
+    // Looking where nothing is, it says how to come back.
+    await page.evaluate(() => {
+      const { stage } = window.gelenk;
+      for (const place of [stage.camera.position, stage.controls.target]) place.x += 50;
+      stage.controls.update();
+    });
+    await page.locator('.away').click();
+    await page.locator('.away').waitFor({ state: 'hidden' });
 
     // The overlay ends with the model's duration of half a second: afterwards it is gone, and both places say so.
     await page.getByRole('tab', { name: 'Model' }).click();
