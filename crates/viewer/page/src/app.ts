@@ -167,6 +167,7 @@ export class App {
       this.stage.setMain(run, this.stage.main !== null && live);
       this.t = run.start;
       this.stage.setGhosts(this.ghosts);
+      this.bar.refresh();
     }
     if (first && run.id !== 0) this.stage.setGhosts(this.ghosts);
     if (live) {

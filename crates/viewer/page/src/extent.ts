@@ -10,6 +10,8 @@ import { BODY, JOINT } from './protocol.ts';
 const FLOWN = 4;
 /** As long as this part of the bodies is where the mechanism began, that is where it is. */
 const STAYED = 0.25;
+/** So many bodies that hang together are a machine; a few that fly about are not. */
+const MACHINE = 4;
 
 /** The place with half of others on each side, in each direction: few that fly off do not move it. */
 function middle(places: Vector3[]): Vector3 {
@@ -28,6 +30,21 @@ function hangingTogether(scene: SceneSpec): number[] {
     });
   }
   return group;
+}
+
+/** Whether most of a model is one machine that nothing holds to the ground: a walker, a car. It goes away, and the camera had better go along. */
+export function roams(scene: SceneSpec): boolean {
+  const groups = hangingTogether(scene);
+  const held = new Set<number>();
+  for (const { bodies } of [...scene.joints, ...scene.threads]) {
+    if (bodies.some((body) => scene.bodies[body].fixed)) for (const body of bodies) held.add(groups[body]);
+  }
+  const sizes = new Map<number, number>();
+  scene.bodies.forEach((body, i) => {
+    if (!body.fixed) sizes.set(groups[i], (sizes.get(groups[i]) ?? 0) + 1);
+  });
+  const moving = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  return [...sizes].some(([group, size]) => !held.has(group) && size >= MACHINE && size > 0.5 * moving);
 }
 
 /** Where the bodies are in a frame, without those that have flown off: far from the start, or, if nearly all have gone from there, far from the others. */

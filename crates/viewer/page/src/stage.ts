@@ -26,7 +26,7 @@ import {
   WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { foresee, together } from './extent.ts';
+import { foresee, roams, together } from './extent.ts';
 import type { Looks } from './mechanism.ts';
 import { Mechanism } from './mechanism.ts';
 import type { Run } from './run.ts';
@@ -192,7 +192,11 @@ export class Stage {
     const vertical = new Vector3(0, 0, 1);
     this.root.quaternion.copy(up.lengthSq() > 0 ? new Quaternion().setFromUnitVectors(up.normalize(), vertical) : new Quaternion());
     this.root.updateMatrixWorld(true);
-    if (!keepCamera) this.fit();
+    if (!keepCamera) {
+      this.fit();
+      // Of a run that lies ready the whole way is in the picture; of one that is to come only its start.
+      if (run.frames.length === 1) this.follow = roams(run.scene);
+    }
     this.dirty = true;
   }
 
