@@ -37,11 +37,15 @@ export class App {
   /** Live: the newest frame is shown. */
   following = true;
   chosen: number | null = null;
+  /** Engines of the live run, with the times since when. */
+  private engines: { name: string; since: number }[] = [];
   /** Sends a wish to the server. */
   send: (wish: Record<string, unknown>) => void = () => {};
   private readonly chips = h('div', { class: 'chips' });
   private readonly title = h('h1', {}, 'Gelenk');
   private readonly notice = h('div', { class: 'notice', role: 'status', hidden: true });
+  /** Where to go when nothing is to be seen. */
+  private readonly away = h('button', { type: 'button', class: 'away', hidden: true, onclick: () => this.stage.fit() }, 'Everything has left the picture: show all (0); G goes along');
   private last = 0;
   private plotted = 0;
   /** Something was drawn that the plots and the line of numbers do not show yet. */
@@ -55,7 +59,7 @@ export class App {
     const place = h('div', { class: 'place' });
     this.panels = new Panels(this);
     this.bar = new Bar(this);
-    place.append(h('div', { class: 'heading' }, this.title, this.chips), this.bar.tools, this.notice);
+    place.append(h('div', { class: 'heading' }, this.title, this.chips), this.bar.tools, this.away, this.notice);
     parent.append(place, this.bar.element, this.panels.element);
     this.stage = new Stage(place);
     this.stage.events = {
@@ -101,6 +105,7 @@ export class App {
         const run = this.run(news.run);
         run.setScene(news.scene, news.generation, news.keeps);
         if (run.id === 0) {
+          if (!news.keeps) this.engines = this.status ? [{ name: this.status.engine, since: 0 }] : [];
           this.title.textContent = news.scene.name;
           document.title = `${news.scene.name} · Gelenk`;
           this.panels.scene(news.scene);
@@ -134,6 +139,7 @@ export class App {
         break;
       case 'status':
         this.status = news;
+        if (this.engines[this.engines.length - 1]?.name !== news.engine) this.engines.push({ name: news.engine, since: this.main?.end ?? 0 });
         this.playing = news.playing;
         this.speed = news.speed;
         if (news.playing) this.following = true;
@@ -170,8 +176,8 @@ export class App {
       run.forget();
     } else {
       this.fetch(run);
-      if (run.id === 0 && run.every > 1) this.panels.runs();
-      if (!run.asked && run.id === 0 && this.stage.main && this.t === run.start) this.stage.fit();
+      if (run.id !== 0 || run.every > 1) this.panels.runs();
+      if (!run.asked && run.id === 0 && this.stage.main && this.t === run.start && !this.stage.touched) this.stage.fit();
     }
     this.stage.dirty = true;
   }
@@ -374,16 +380,25 @@ export class App {
         this.refreshPlots();
         this.chipsNow(run);
       }
+      if (this.away.hidden === this.stage.empty) this.away.hidden = !this.stage.empty;
       this.bar.time();
     }
     requestAnimationFrame((next) => this.tick(next));
+  }
+
+  /** The engine that made the motion at a time, as far as the page was there to see it. */
+  private engineAt(run: Run, t: number): string | undefined {
+    if (this.following || t >= run.end) return this.status?.engine;
+    let engine = this.engines[0]?.name;
+    for (const { since, name } of this.engines) if (since < t) engine = name;
+    return engine;
   }
 
   private chipsNow(run: Run): void {
     const frame = run.frames[run.before(this.t)];
     if (!frame) return;
     const status = this.status;
-    const engine = status?.engine ?? engineOf(run.facts);
+    const engine = this.engineAt(run, this.t) ?? engineOf(run.facts);
     const simulated = engine !== 'optimize';
     const texts = [
       engine ? (simulated ? `${engine} engine` : 'optimal motion') : '',
@@ -391,6 +406,7 @@ export class App {
       simulated ? `energy error ${sig(integratorError(frame), 2)} J` : '',
       frame.contacts > 0 ? `${frame.contacts} ${frame.contacts === 1 ? 'contact' : 'contacts'}` : '',
       run.every > 1 ? `plots: 1 in ${run.every} frames` : '',
+      ...this.ghosts.filter((ghost) => ghost.frames.length > 0 && ghost.over(this.t)).map((ghost) => `overlay ${ghost.label}: ${ghost.growing ? 'running, at' : 'ends at'} ${sig(ghost.end, 4)} s`),
       this.mode === 'live' && this.playing ? `${sig(status?.real_time_factor ?? 0, 2)} × real time` : '',
     ].filter((text) => text !== '');
     const key = texts.join('|');

@@ -101,8 +101,7 @@ export class Mechanism {
     const high = new Vector3(-Infinity, -Infinity, -Infinity);
     scene.bodies.forEach((body, i) => {
       if (body.fixed || !frame) return;
-      let reach = 0;
-      for (const shape of body.shapes) reach = Math.max(reach, Math.hypot(...shape.position) + reachOf(shape));
+      const reach = this.reach(i);
       this.a.fromArray(frame.x, BODY * i);
       low.min(this.b.copy(this.a).subScalar(reach));
       high.max(this.b.copy(this.a).addScalar(reach));
@@ -116,6 +115,13 @@ export class Mechanism {
     }
     const size = low.x <= high.x ? high.sub(low).length() : 1;
     this.size = Math.min(Math.max(size, 1e-3), 1e5);
+  }
+
+  /** How far the shapes of a body reach from its centre of mass, m. */
+  reach(body: number): number {
+    let reach = 0;
+    for (const shape of this.run.scene.bodies[body].shapes) reach = Math.max(reach, Math.hypot(...shape.position) + reachOf(shape));
+    return reach;
   }
 
   private material(color: Color): MeshStandardMaterial {
@@ -247,7 +253,7 @@ export class Mechanism {
       const geometry = new BufferGeometry();
       geometry.setAttribute('position', new BufferAttribute(points, 3));
       geometry.setAttribute('color', new BufferAttribute(colors, 3));
-      const line = new Line(geometry, new LineBasicMaterial({ vertexColors: true, transparent: true, opacity: this.ghost ? 0.4 : 1 }));
+      const line = new Line(geometry, new LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false, opacity: this.ghost ? 0.4 : 1 }));
       line.frustumCulled = false;
       this.group.add(line);
       this.tips.push({ body, local, line, points, colors, color: color.clone() });

@@ -186,7 +186,7 @@ export class Panels {
     this.overlay.append(h('h3', {}, 'Overlay'));
     for (const run of ghosts) {
       const failed = run.facts?.failed as string | undefined;
-      const state = failed ?? (run.growing ? 'running …' : `${run.total} frames`);
+      const state = failed ?? (run.growing ? 'running …' : `${run.total} frames, ends at ${sig(run.end, 4)} s`);
       const remove = iconButton('close', 'Take it away', () => this.app.send({ type: 'drop', run: run.id }));
       this.overlay.append(h('div', { class: 'ghost' }, h('span', {}, run.label), h('span', { class: failed ? 'bad' : 'quiet' }, state), remove));
     }

@@ -91,8 +91,25 @@ export class Run {
       this.epoch++;
     }
     for (const frame of chunk.frames) this.bytes += frame.x.byteLength;
+    this.carryGaps(from, end.index);
     this.version++;
     return true;
+  }
+
+  /** Gaps are the worst so far, also where an engine that took over counts from nothing. Frames from a place to a number are new; those after it change as far as need be. */
+  private carryGaps(from: number, to: number): void {
+    const { atRows, rows } = this.layout;
+    for (let i = Math.max(from, 1); i < this.frames.length; i++) {
+      const [a, b] = [this.frames[i - 1], this.frames[i]];
+      let changed = b.ledger[6] < a.ledger[6];
+      if (changed) b.ledger[6] = a.ledger[6];
+      for (let k = atRows; k < atRows + rows; k++) {
+        if (b.x[k] >= a.x[k]) continue;
+        b.x[k] = a.x[k];
+        changed = true;
+      }
+      if (!changed && b.index > to) return;
+    }
   }
 
   /** A live run: forgets what is too old. */
@@ -202,6 +219,14 @@ export class Run {
 
   get end(): number {
     return this.frames[this.frames.length - 1]?.t ?? 0;
+  }
+
+  /** The run has ended before a time: it says nothing of that moment. */
+  over(t: number): boolean {
+    const { frames, end } = this;
+    // Up to one frame more, since frames of two runs seldom fall together.
+    const apart = frames.length > 1 ? end - frames[frames.length - 2].t : 0;
+    return t > end + apart + 1e-9;
   }
 
   /** The last frame at or before a time. */

@@ -4,6 +4,7 @@ import {
   Box3,
   Color,
   DirectionalLight,
+  DoubleSide,
   Group,
   HemisphereLight,
   Mesh,
@@ -24,6 +25,7 @@ import {
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import type { Looks } from './mechanism.ts';
 import { Mechanism } from './mechanism.ts';
+import type { Frame, SceneSpec } from './protocol.ts';
 import { BODY, JOINT } from './protocol.ts';
 import type { Run } from './run.ts';
 import { Sticks } from './shapes.ts';
@@ -70,8 +72,34 @@ void main() {
   gl_FragColor = vec4(ink, strength * far);
 }`;
 
+/** What is farther from the rest than so many times the size of the mechanism has flown off. */
+const FLOWN = 4;
+/** As long as this part of the bodies is where the mechanism began, that is where it is. */
+const STAYED = 0.25;
+/** Moments of a motion that are looked at to show all of it. */
+const MOMENTS = 200;
+
 /** Width of the tools at the right edge, px. */
 const TOOLS = 60;
+
+/** The place with half of others on each side, in each direction: few that fly off do not move it. */
+function middle(places: Vector3[]): Vector3 {
+  const half = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
+  return new Vector3(half(places.map((p) => p.x)), half(places.map((p) => p.y)), half(places.map((p) => p.z)));
+}
+
+/** For each body a number, the same for those that joints and threads hold together; the ground holds nothing together. */
+function hangingTogether(scene: SceneSpec): number[] {
+  const group = scene.bodies.map((_, i) => i);
+  for (const { bodies } of [...scene.joints, ...scene.threads]) {
+    const [a, b] = bodies.map((body) => group[body]);
+    if (a === b || bodies.some((body) => scene.bodies[body].fixed)) continue;
+    group.forEach((other, i) => {
+      if (other === b) group[i] = a;
+    });
+  }
+  return group;
+}
 
 export class Stage {
   readonly canvas: HTMLCanvasElement;
@@ -100,8 +128,9 @@ export class Stage {
   private readonly corner = new Vector3();
   private size = 1;
   /** The user has turned or moved the camera; it is theirs then. */
-  private touched = false;
-  private readonly box = new Box3();
+  touched = false;
+  /** Nothing that moves is in the picture. */
+  empty = false;
   private slow = 0;
   private last = 0;
 
@@ -132,10 +161,13 @@ export class Stage {
       uniforms: { ink: { value: new Color() }, centre: { value: new Vector2() }, cell: { value: 1 }, reach: { value: 10 } },
       transparent: true,
       depthWrite: false,
+      side: DoubleSide,
     });
     this.grid = new Mesh(new PlaneGeometry(1, 1), grid);
-    this.shade = new Mesh(new PlaneGeometry(1, 1), new ShadowMaterial({ opacity: 0.22 }));
+    this.shade = new Mesh(new PlaneGeometry(1, 1), new ShadowMaterial({ opacity: 0.22, depthWrite: false }));
     this.shade.receiveShadow = true;
+    // Before trails and ghosts, which are to be seen below the floor too.
+    this.shade.renderOrder = this.grid.renderOrder = -1;
     this.scene.add(this.shade, this.grid);
     this.pull = new Sticks(1, '#ff5d5d');
     this.root.add(this.pull.object);
@@ -189,19 +221,18 @@ export class Stage {
     this.dirty = true;
   }
 
-  /** Looks at the whole motion that is known. */
+  /** Looks at the whole motion that is known, without what has flown off. */
   fit(): void {
     const main = this.main;
     if (!main) return;
-    const box = this.box.makeEmpty();
+    const box = new Box3();
     this.touched = false;
     const frames = main.run.frames;
-    const every = Math.max(1, Math.floor(frames.length / 200));
+    const every = Math.max(1, Math.floor(frames.length / MOMENTS));
     const p = new Vector3();
+    const stay = this.together(main, frames[frames.length - 1]);
     for (let i = 0; i < frames.length; i += every) {
-      main.run.scene.bodies.forEach((body, k) => {
-        if (!body.fixed) box.expandByPoint(p.fromArray(frames[i].x, BODY * k).applyQuaternion(this.root.quaternion));
-      });
+      for (const [k, place] of this.together(main, frames[i])) if (stay.has(k)) box.expandByPoint(place);
     }
     main.show(main.run.start, this.looks);
     this.root.updateMatrixWorld(true);
@@ -212,11 +243,12 @@ export class Stage {
     for (const thread of main.run.scene.threads) {
       thread.bodies.forEach((body, side) => box.expandByPoint(main.point(body, thread.points[side], p).applyQuaternion(this.root.quaternion)));
     }
-    if (frames.length === 1) this.foresee(main, box);
+    let lowest = Infinity;
+    if (frames.length === 1) lowest = this.foresee(main, box);
     if (box.isEmpty()) box.setFromCenterAndSize(p.set(0, 0, 0), new Vector3(1, 1, 1));
     box.getCenter(this.centre);
     this.size = Math.max(box.getSize(p).length(), 0.3 * main.size, 1e-3);
-    const floor = main.floor ?? box.min.z - 0.02 * this.size;
+    const floor = main.floor ?? Math.min(box.min.z, lowest) - 0.02 * this.size;
     this.layFloor(floor);
     this.grid.visible = !main.rough;
     this.shade.visible = !main.rough;
@@ -231,6 +263,22 @@ export class Stage {
     this.controls.maxDistance = 15 * distance;
     this.controls.update();
     this.dirty = true;
+  }
+
+  /** Where the bodies are in a frame, without those that have flown off: far from the start, or, if nearly all have gone from there, far from the others. */
+  private together(main: Mechanism, frame: Frame): Map<number, Vector3> {
+    const read = (from: Frame) => {
+      const places = new Map<number, Vector3>();
+      main.run.scene.bodies.forEach((body, i) => {
+        const place = new Vector3().fromArray(from.x, BODY * i).applyQuaternion(this.root.quaternion);
+        if (!body.fixed && Number.isFinite(place.lengthSq())) places.set(i, place);
+      });
+      return places;
+    };
+    const places = read(frame);
+    const near = (centre: Vector3) => new Map([...places].filter(([, place]) => place.distanceTo(centre) < FLOWN * main.size));
+    const stayed = near(middle([...read(main.run.frames[0]).values()]));
+    return stayed.size >= STAYED * places.size ? stayed : near(middle([...places.values()]));
   }
 
   /** How far away the camera sees all of a box, looking from `view` at its middle. */
@@ -250,23 +298,38 @@ export class Stage {
     return distance;
   }
 
-  /** Of a motion that is still to come: what hangs on the ground swings about there. */
-  private foresee(main: Mechanism, box: Box3): void {
+  /** Of a motion that is still to come: what hangs on the ground swings about there, what is free falls on the floor. Gives the lowest place that is reached by swinging. */
+  private foresee(main: Mechanism, box: Box3): number {
     const { scene, layout, frames } = main.run;
     const [pivot, p] = [new Vector3(), new Vector3()];
+    let lowest = Infinity;
+    if (main.floor !== null && !box.isEmpty() && Math.abs(box.min.z - main.floor) < 2 * main.size) {
+      box.expandByPoint(box.getCenter(p).setZ(main.floor));
+    }
+    const groups = hangingTogether(scene);
+    const held = scene.joints.filter((joint) => joint.bodies.some((body) => scene.bodies[body].fixed)).flatMap((joint) => joint.bodies.map((body) => groups[body]));
     scene.joints.forEach((joint, j) => {
       if (joint.type === 'fixed' || !joint.bodies.some((body) => scene.bodies[body].fixed)) return;
+      const moving = joint.bodies.find((body) => !scene.bodies[body].fixed);
+      if (moving === undefined) return;
       pivot.fromArray(frames[0].x, layout.atJoints + JOINT * j);
+      // What hangs on one joint swings all the way; what is held by several, as a linkage, does not get as far.
+      const free = held.filter((group) => group === groups[moving]).length === 1;
       let reach = 0;
-      scene.bodies.forEach((body, i) => {
-        if (!body.fixed) reach = Math.max(reach, p.fromArray(frames[0].x, BODY * i).distanceTo(pivot));
+      scene.bodies.forEach((_, i) => {
+        if (groups[i] !== groups[moving]) return;
+        const away = p.fromArray(frames[0].x, BODY * i).distanceTo(pivot);
+        reach = Math.max(reach, free ? away + main.reach(i) : 0.7 * away);
       });
       pivot.applyQuaternion(this.root.quaternion);
-      // What turns about an axis does not leave its plane.
-      const [a, b, c] = joint.type === 'hinge' ? joint.axis : [0, 0, 0];
-      p.set(Math.sqrt(1 - a * a), Math.sqrt(1 - b * b), Math.sqrt(1 - c * c)).multiplyScalar(1.7 * reach);
-      box.union(new Box3().setFromCenterAndSize(pivot, p));
+      // What turns about an axis does not leave its plane; few things swing up as far as down.
+      const [a, b, c] = joint.type === 'hinge' ? p.fromArray(joint.axis).applyQuaternion(this.root.quaternion).toArray() : [0, 0, 0];
+      const span = p.set(Math.sqrt(Math.max(0, 1 - a * a)), Math.sqrt(Math.max(0, 1 - b * b)), Math.sqrt(Math.max(0, 1 - c * c))).multiplyScalar(reach);
+      lowest = Math.min(lowest, pivot.z - span.z);
+      box.expandByPoint(pivot.clone().sub(span));
+      box.expandByPoint(pivot.clone().add(span.setZ(0.6 * span.z)));
     });
+    return lowest;
   }
 
   private layFloor(height: number): void {
@@ -295,11 +358,15 @@ export class Stage {
     this.dirty = false;
     const begin = performance.now();
     this.main?.show(t, this.looks);
-    for (const ghost of this.ghosts) ghost.show(t, { ...this.looks, joints: false });
+    for (const ghost of this.ghosts) {
+      // A ghost that has ended is no longer there: frozen it would look as if it were.
+      ghost.group.visible = !ghost.run.over(t);
+      ghost.show(t, { ...this.looks, joints: false });
+    }
     if (this.follow && this.main) this.walkAlong();
-    else if (!this.touched) this.stepBack();
     this.showPull();
     this.renderer.render(this.scene, this.camera);
+    this.look();
     this.spare(begin);
   }
 
@@ -318,28 +385,19 @@ export class Stage {
     }
   }
 
-  /** What moves out of the picture is brought back, little by little, as long as the camera was not touched. */
-  private stepBack(): void {
+  /** The camera stays where it is while parts fly off; what it can say is that all have gone. */
+  private look(): void {
     const main = this.main;
     if (!main) return;
-    const p = this.corner;
-    let out = false;
-    main.run.scene.bodies.forEach((body, i) => {
-      if (body.fixed) return;
-      p.copy(main.bodies[i].position).applyQuaternion(this.root.quaternion);
-      if (p.length() < 1e6 * this.size) this.box.expandByPoint(p);
-      p.project(this.camera);
-      out ||= Math.abs(p.x) > 0.86 || Math.abs(p.y) > 0.8;
-    });
-    if (!out) return;
-    const { target } = this.controls;
-    const arm = this.camera.position.clone().sub(target);
-    if (arm.length() > 0.9 * this.controls.maxDistance) return;
-    const dt = Math.min((performance.now() - this.last) / 1000, 0.3);
-    target.lerp(this.box.getCenter(p), 1 - Math.exp(-3 * dt));
-    this.camera.position.copy(target).add(arm.multiplyScalar(Math.exp(1.5 * dt)));
-    this.camera.lookAt(target);
-    this.dirty = true;
+    this.empty = main.run.scene.bodies.some((body) => !body.fixed);
+    for (const [i, body] of main.run.scene.bodies.entries()) {
+      if (body.fixed) continue;
+      const p = this.corner.copy(main.bodies[i].position).applyQuaternion(this.root.quaternion).project(this.camera);
+      if (Math.abs(p.x) < 1.1 && Math.abs(p.y) < 1.1 && p.z < 1) {
+        this.empty = false;
+        return;
+      }
+    }
   }
 
   /** Keeps the camera beside what moves. */

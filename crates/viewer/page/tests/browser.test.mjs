@@ -206,6 +206,90 @@ test('live: plays, is dragged, slid and overlaid', { timeout: 120000 }, async ()
   assert.equal(code, 0, 'Ctrl-C ends it well');
 });
 
+/** An arm on a hinge, and a ball that nothing holds. */
+const FALLS = `
+[model]
+name = "falls"
+[run]
+duration = 0.5
+step = 0.005
+[parameters]
+l = { value = 0.8, unit = "m", min = 0.2, max = 2 }
+[[body]]
+name = "arm"
+mass = 2
+ends = [[0, 0, 0], ["l", 0, 0]]
+shape = { cylinder = { radius = 0.03 } }
+[[joint]]
+name = "shoulder"
+type = "hinge"
+between = ["world", "arm"]
+point = [0, 0, 0]
+axis = [0, 1, 0]
+[[body]]
+name = "ball"
+mass = 1
+position = [0.5, 0.5, 0]
+shape = { sphere = { radius = 0.1 } }
+`;
+
+test('live: a part that falls off does not take the camera along; an overlay that has ended is gone', { timeout: 120000 }, async () => {
+  writeFileSync(join(folder, 'falls.toml'), FALLS);
+  const { child, address } = await serve('falls.toml');
+  try {
+    const { page, context, faults } = await open(address);
+    const camera = () => page.evaluate(() => window.gelenk.stage.camera.position.toArray());
+    const begun = await camera();
+    const reach = await page.evaluate(() => window.gelenk.stage.camera.position.distanceTo(window.gelenk.stage.controls.target));
+    await page.evaluate(() => window.gelenk.setSpeed(4));
+    await page.keyboard.press('Space');
+    await until(page, 'the ball is far below', () => window.gelenk.stage.main.bodies[2].position.z < -40);
+    await pause(page);
+    assert.deepEqual(await camera(), begun);
+    // Show all: the arm, not the ball.
+    await page.keyboard.press('0');
+    await drawn(page);
+    await until(page, 'the arm is seen from near', (reach) => {
+      const { stage } = window.gelenk;
+      const box = stage.canvas.getBoundingClientRect();
+      const p = stage.screenPlace(1);
+      const inside = p.x > box.left && p.x < box.right && p.y > box.top && p.y < box.bottom;
+      return inside && stage.camera.position.distanceTo(stage.controls.target) < 2 * reach;
+    }, reach);
+    await shoot(page, 'falls');
+
+    // The overlay ends with the model's duration of half a second: afterwards it is gone, and both places say so.
+    await page.getByRole('tab', { name: 'Model' }).click();
+    await page.locator('[data-ghost="dae"]').click();
+    await reads(page, '.ghost', /ends at 0\.5 s/);
+    await until(page, 'it has ended', () => window.gelenk.stage.ghosts.length === 1 && !window.gelenk.stage.ghosts[0].group.visible);
+    await reads(page, '.chips span', /dae engine: ends at 0\.5 s/);
+    await page.evaluate(() => window.gelenk.seek(0.3));
+    await until(page, 'it is there', () => window.gelenk.stage.ghosts[0].group.visible && !/ends at/.test(document.querySelector('.chips').textContent));
+
+    // Another engine: the worst gap does not fall, and the moments of before stay those of the engine of before.
+    await page.keyboard.press('End');
+    const { gap, t } = await page.evaluate(() => ({ gap: window.gelenk.main.frames.at(-1).ledger[6], t: window.gelenk.main.end }));
+    await page.getByRole('button', { name: 'lagrange', exact: true }).click();
+    await reads(page, '.chips span', /^lagrange engine$/);
+    await page.keyboard.press('Space');
+    await until(page, 'it goes on', (t) => window.gelenk.main.end > t + 0.1, t);
+    await pause(page);
+    await until(page, 'gaps do not fall', (gap) => {
+      const { frames } = window.gelenk.main;
+      return frames.at(-1).ledger[6] >= gap && frames.every((frame, i) => i === 0 || frame.ledger[6] >= frames[i - 1].ledger[6]);
+    }, gap);
+    await page.evaluate((t) => window.gelenk.seek(0.5 * t), t);
+    await reads(page, '.chips span', /^impulse engine$/);
+    await page.keyboard.press('End');
+    await reads(page, '.chips span', /^lagrange engine$/);
+    assert.deepEqual(faults, []);
+    await context.close();
+  } finally {
+    child.kill('SIGINT');
+  }
+});
+
 test('replay: no state is lost, plots and scene go together, also on a phone', { timeout: 120000 }, async () => {
   for (const engine of ['impulse', 'dae']) {
     const run = spawnSync(gelenk, ['run', 'four-bar', '--engine', engine, '--duration', '2', '--output', `${engine}.mcap`, '--quiet'], { cwd: folder });
@@ -251,6 +335,11 @@ test('replay: no state is lost, plots and scene go together, also on a phone', {
 
     const phone = await open(address, { viewport: { width: 390, height: 780 }, hasTouch: true, colorScheme: 'dark' });
     await until(phone.page, 'fits the phone', () => document.documentElement.scrollWidth <= 390 && window.gelenk.stage.canvas.clientHeight > 250);
+    await until(phone.page, 'the time line has room, and nothing lies over the time', () => {
+      const box = (what) => document.querySelector(what).getBoundingClientRect();
+      const [line, clock] = [box('.scrub'), box('.clock')];
+      return line.width > 300 && ['.speed', '.line'].every((other) => box(other).left >= clock.right || box(other).bottom <= clock.top);
+    });
     await phone.page.getByRole('button', { name: 'Play (space)' }).tap();
     await phone.page.waitForFunction(() => window.gelenk.t > 0.2);
     await shoot(phone.page, 'phone');
