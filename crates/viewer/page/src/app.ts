@@ -1,6 +1,6 @@
 // The viewer: a stage, a time line, panels; fed by a server or by the data of a report.
 
-import { h, sig } from './dom.ts';
+import { h, sig, words } from './dom.ts';
 import { Bar } from './bar.ts';
 import { Panels } from './panels.ts';
 import { Plots } from './plots.ts';
@@ -202,7 +202,10 @@ export class App {
 
   tell(message: string | null): void {
     this.notice.hidden = !message;
-    if (message && this.notice.textContent !== message) this.notice.textContent = message;
+    if (message && this.notice.dataset.text !== message) {
+      this.notice.dataset.text = message;
+      this.notice.replaceChildren(...words(message));
+    }
   }
 
   /** A recording that is not whole is not shown as if it were. */

@@ -16,6 +16,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = 
   return element;
 }
 
+/** Text with code between backticks. */
+export function words(text: string): (Node | string)[] {
+  return text.split(/`([^`]*)`/).map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
+}
+
 /** A number with so many digits, without noise: 0.3, 1.2e-9. */
 export function sig(x: number, digits = 3): string {
   if (!Number.isFinite(x)) return String(x);

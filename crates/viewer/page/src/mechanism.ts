@@ -53,6 +53,8 @@ export class Mechanism {
   readonly layout: Layout;
   /** About the size of the mechanism, m. */
   size = 1;
+  /** How far each body's shapes reach from its centre of mass, m. */
+  readonly reach: number[];
   private readonly numbers: Float32Array;
   private readonly tips: Tip[] = [];
   private readonly ropes: Sticks;
@@ -75,6 +77,9 @@ export class Mechanism {
     const scene = run.scene;
     this.layout = run.layout;
     this.numbers = new Float32Array(BODY * this.layout.bodies);
+    this.reach = scene.bodies.map(({ shapes, bars }) =>
+      Math.max(0, ...shapes.map((shape) => Math.hypot(...shape.position) + reachOf(shape)), ...bars.flat().map((end) => Math.hypot(...end))),
+    );
     this.measure(scene);
     this.makeBodies(scene);
     const opacity = ghost ? GHOST_OPACITY : 1;
@@ -101,7 +106,7 @@ export class Mechanism {
     const high = new Vector3(-Infinity, -Infinity, -Infinity);
     scene.bodies.forEach((body, i) => {
       if (body.fixed || !frame) return;
-      const reach = this.reach(i);
+      const reach = this.reach[i];
       this.a.fromArray(frame.x, BODY * i);
       low.min(this.b.copy(this.a).subScalar(reach));
       high.max(this.b.copy(this.a).addScalar(reach));
@@ -115,13 +120,6 @@ export class Mechanism {
     }
     const size = low.x <= high.x ? high.sub(low).length() : 1;
     this.size = Math.min(Math.max(size, 1e-3), 1e5);
-  }
-
-  /** How far the shapes of a body reach from its centre of mass, m. */
-  reach(body: number): number {
-    let reach = 0;
-    for (const shape of this.run.scene.bodies[body].shapes) reach = Math.max(reach, Math.hypot(...shape.position) + reachOf(shape));
-    return reach;
   }
 
   private material(color: Color): MeshStandardMaterial {

@@ -1,7 +1,7 @@
 // The panels beside the stage: plots, parameters, runs, events, what is known of the model.
 
 import type { App } from './app.ts';
-import { h, iconButton, letGo, sig } from './dom.ts';
+import { h, iconButton, letGo, sig, words } from './dom.ts';
 import type { ParameterSpec, SceneSpec, Status } from './protocol.ts';
 import { plotsOf } from './quantities.ts';
 import type { PlotSpec } from './quantities.ts';
@@ -100,7 +100,7 @@ export class Panels {
       [scene.threads.filter((thread) => thread.kind === 'spring').length, 'spring', 'springs'],
     ] as const;
     const counts = facts.filter(([n]) => n > 0).map(([n, one, many]) => `${n} ${n === 1 ? one : many}`);
-    this.about.replaceChildren(h('p', {}, scene.description || scene.name), h('p', { class: 'quiet' }, counts.join(', ')));
+    this.about.replaceChildren(h('p', {}, ...words(scene.description || scene.name)), h('p', { class: 'quiet' }, counts.join(', ')));
     const main = this.app.main;
     if (main && main.every > 1) {
       const text = `${main.total} frames, too many for the page at once: plots and trails have one in ${main.every}; around the time that is shown, every one is loaded.`;
@@ -232,7 +232,7 @@ export class Panels {
           h('span', { class: 'when' }, `${event.time.toFixed(3)} s`),
           h('span', { class: 'kind' }, event.kind),
           h('span', {}, event.between.join(' – ')),
-          h('span', { class: 'quiet' }, event.detail),
+          h('span', { class: 'quiet' }, ...words(event.detail)),
         ),
       );
     // Those around the time that is shown, where there are very many.

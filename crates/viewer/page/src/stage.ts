@@ -5,8 +5,10 @@ import {
   Color,
   DirectionalLight,
   DoubleSide,
+  Frustum,
   Group,
   HemisphereLight,
+  Matrix4,
   Mesh,
   NeutralToneMapping,
   PCFShadowMap,
@@ -18,15 +20,15 @@ import {
   Scene,
   ShaderMaterial,
   ShadowMaterial,
+  Sphere,
   Vector2,
   Vector3,
   WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { foresee, together } from './extent.ts';
 import type { Looks } from './mechanism.ts';
 import { Mechanism } from './mechanism.ts';
-import type { Frame, SceneSpec } from './protocol.ts';
-import { BODY, JOINT } from './protocol.ts';
 import type { Run } from './run.ts';
 import { Sticks } from './shapes.ts';
 
@@ -72,34 +74,11 @@ void main() {
   gl_FragColor = vec4(ink, strength * far);
 }`;
 
-/** What is farther from the rest than so many times the size of the mechanism has flown off. */
-const FLOWN = 4;
-/** As long as this part of the bodies is where the mechanism began, that is where it is. */
-const STAYED = 0.25;
 /** Moments of a motion that are looked at to show all of it. */
 const MOMENTS = 200;
 
 /** Width of the tools at the right edge, px. */
 const TOOLS = 60;
-
-/** The place with half of others on each side, in each direction: few that fly off do not move it. */
-function middle(places: Vector3[]): Vector3 {
-  const half = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
-  return new Vector3(half(places.map((p) => p.x)), half(places.map((p) => p.y)), half(places.map((p) => p.z)));
-}
-
-/** For each body a number, the same for those that joints and threads hold together; the ground holds nothing together. */
-function hangingTogether(scene: SceneSpec): number[] {
-  const group = scene.bodies.map((_, i) => i);
-  for (const { bodies } of [...scene.joints, ...scene.threads]) {
-    const [a, b] = bodies.map((body) => group[body]);
-    if (a === b || bodies.some((body) => scene.bodies[body].fixed)) continue;
-    group.forEach((other, i) => {
-      if (other === b) group[i] = a;
-    });
-  }
-  return group;
-}
 
 export class Stage {
   readonly canvas: HTMLCanvasElement;
@@ -131,6 +110,9 @@ export class Stage {
   touched = false;
   /** Nothing that moves is in the picture. */
   empty = false;
+  private readonly seen = new Frustum();
+  private readonly turn = new Matrix4();
+  private readonly ball = new Sphere();
   private slow = 0;
   private last = 0;
 
@@ -230,9 +212,9 @@ export class Stage {
     const frames = main.run.frames;
     const every = Math.max(1, Math.floor(frames.length / MOMENTS));
     const p = new Vector3();
-    const stay = this.together(main, frames[frames.length - 1]);
+    const stay = together(main, frames[frames.length - 1], this.root.quaternion);
     for (let i = 0; i < frames.length; i += every) {
-      for (const [k, place] of this.together(main, frames[i])) if (stay.has(k)) box.expandByPoint(place);
+      for (const [k, place] of together(main, frames[i], this.root.quaternion)) if (stay.has(k)) box.expandByPoint(place);
     }
     main.show(main.run.start, this.looks);
     this.root.updateMatrixWorld(true);
@@ -244,7 +226,7 @@ export class Stage {
       thread.bodies.forEach((body, side) => box.expandByPoint(main.point(body, thread.points[side], p).applyQuaternion(this.root.quaternion)));
     }
     let lowest = Infinity;
-    if (frames.length === 1) lowest = this.foresee(main, box);
+    if (frames.length === 1) lowest = foresee(main, box, this.root.quaternion);
     if (box.isEmpty()) box.setFromCenterAndSize(p.set(0, 0, 0), new Vector3(1, 1, 1));
     box.getCenter(this.centre);
     this.size = Math.max(box.getSize(p).length(), 0.3 * main.size, 1e-3);
@@ -265,22 +247,6 @@ export class Stage {
     this.dirty = true;
   }
 
-  /** Where the bodies are in a frame, without those that have flown off: far from the start, or, if nearly all have gone from there, far from the others. */
-  private together(main: Mechanism, frame: Frame): Map<number, Vector3> {
-    const read = (from: Frame) => {
-      const places = new Map<number, Vector3>();
-      main.run.scene.bodies.forEach((body, i) => {
-        const place = new Vector3().fromArray(from.x, BODY * i).applyQuaternion(this.root.quaternion);
-        if (!body.fixed && Number.isFinite(place.lengthSq())) places.set(i, place);
-      });
-      return places;
-    };
-    const places = read(frame);
-    const near = (centre: Vector3) => new Map([...places].filter(([, place]) => place.distanceTo(centre) < FLOWN * main.size));
-    const stayed = near(middle([...read(main.run.frames[0]).values()]));
-    return stayed.size >= STAYED * places.size ? stayed : near(middle([...places.values()]));
-  }
-
   /** How far away the camera sees all of a box, looking from `view` at its middle. */
   private distanceFor(box: Box3, view: Vector3): number {
     const right = new Vector3(0, 0, 1).cross(view).normalize();
@@ -296,40 +262,6 @@ export class Stage {
       distance = Math.max(distance, needed + corner.dot(view));
     }
     return distance;
-  }
-
-  /** Of a motion that is still to come: what hangs on the ground swings about there, what is free falls on the floor. Gives the lowest place that is reached by swinging. */
-  private foresee(main: Mechanism, box: Box3): number {
-    const { scene, layout, frames } = main.run;
-    const [pivot, p] = [new Vector3(), new Vector3()];
-    let lowest = Infinity;
-    if (main.floor !== null && !box.isEmpty() && Math.abs(box.min.z - main.floor) < 2 * main.size) {
-      box.expandByPoint(box.getCenter(p).setZ(main.floor));
-    }
-    const groups = hangingTogether(scene);
-    const held = scene.joints.filter((joint) => joint.bodies.some((body) => scene.bodies[body].fixed)).flatMap((joint) => joint.bodies.map((body) => groups[body]));
-    scene.joints.forEach((joint, j) => {
-      if (joint.type === 'fixed' || !joint.bodies.some((body) => scene.bodies[body].fixed)) return;
-      const moving = joint.bodies.find((body) => !scene.bodies[body].fixed);
-      if (moving === undefined) return;
-      pivot.fromArray(frames[0].x, layout.atJoints + JOINT * j);
-      // What hangs on one joint swings all the way; what is held by several, as a linkage, does not get as far.
-      const free = held.filter((group) => group === groups[moving]).length === 1;
-      let reach = 0;
-      scene.bodies.forEach((_, i) => {
-        if (groups[i] !== groups[moving]) return;
-        const away = p.fromArray(frames[0].x, BODY * i).distanceTo(pivot);
-        reach = Math.max(reach, free ? away + main.reach(i) : 0.7 * away);
-      });
-      pivot.applyQuaternion(this.root.quaternion);
-      // What turns about an axis does not leave its plane; few things swing up as far as down.
-      const [a, b, c] = joint.type === 'hinge' ? p.fromArray(joint.axis).applyQuaternion(this.root.quaternion).toArray() : [0, 0, 0];
-      const span = p.set(Math.sqrt(Math.max(0, 1 - a * a)), Math.sqrt(Math.max(0, 1 - b * b)), Math.sqrt(Math.max(0, 1 - c * c))).multiplyScalar(reach);
-      lowest = Math.min(lowest, pivot.z - span.z);
-      box.expandByPoint(pivot.clone().sub(span));
-      box.expandByPoint(pivot.clone().add(span.setZ(0.6 * span.z)));
-    });
-    return lowest;
   }
 
   private layFloor(height: number): void {
@@ -389,14 +321,15 @@ export class Stage {
   private look(): void {
     const main = this.main;
     if (!main) return;
-    this.empty = main.run.scene.bodies.some((body) => !body.fixed);
-    for (const [i, body] of main.run.scene.bodies.entries()) {
-      if (body.fixed) continue;
-      const p = this.corner.copy(main.bodies[i].position).applyQuaternion(this.root.quaternion).project(this.camera);
-      if (Math.abs(p.x) < 1.1 && Math.abs(p.y) < 1.1 && p.z < 1) {
-        this.empty = false;
-        return;
-      }
+    const { camera, corner, seen } = this;
+    seen.setFromProjectionMatrix(this.turn.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse));
+    const moving = main.run.scene.bodies.flatMap((body, i) => (body.fixed ? [] : [i]));
+    this.empty = moving.length > 0;
+    for (const i of moving) {
+      this.ball.set(corner.copy(main.bodies[i].position).applyQuaternion(this.root.quaternion), Math.max(main.reach[i], 0.02 * main.size));
+      if (!seen.intersectsSphere(this.ball)) continue;
+      this.empty = false;
+      return;
     }
   }
 

@@ -40,6 +40,17 @@ async function serve(...args) {
   throw new Error(`gelenk view has ended: ${text}`);
 }
 
+/** While the page is being written: its script and looks in a report, instead of the program's. */
+function renew(report) {
+  const folder = process.env.PAGE;
+  if (!folder) return;
+  const [script, page, own] = [join(folder, 'page.js'), join(folder, 'page.css'), join(here, '../../src/report/report.css')].map((file) => readFileSync(file, 'utf8'));
+  const html = readFileSync(report, 'utf8')
+    .replace(/<style>[^]*?<\/style>/, () => `<style>\n${page}\n${own}</style>`)
+    .replace(/<script type="module">[^]*<\/script>/, () => `<script type="module">${script.replaceAll('</script', '<\\/script')}</script>`);
+  writeFileSync(report, html);
+}
+
 /** A page at an address; what goes wrong in it fails the test. */
 async function open(address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1000, height: 640 }, ...options });
@@ -257,6 +268,14 @@ test('live: a part that falls off does not take the camera along; an overlay tha
       return inside && stage.camera.position.distanceTo(stage.controls.target) < 2 * reach;
     }, reach);
     await shoot(page, 'falls');
+    // Looking where nothing is, it says how to come back.
+    await page.evaluate(() => {
+      const { stage } = window.gelenk;
+      for (const place of [stage.camera.position, stage.controls.target]) place.x += 50;
+      stage.controls.update();
+    });
+    await page.locator('.away').click();
+    await page.locator('.away').waitFor({ state: 'hidden' });
 
     // The overlay ends with the model's duration of half a second: afterwards it is gone, and both places say so.
     await page.getByRole('tab', { name: 'Model' }).click();
@@ -467,6 +486,7 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   const path = join(folder, 'report.html');
   const run = spawnSync(gelenk, ['run', 'newtons-cradle', '--duration', '1', '--no-record', '--report', path, '--quiet'], { cwd: folder });
   assert.equal(run.status, 0, String(run.stderr));
+  renew(path);
   const address = pathToFileURL(path).href;
   const { page, context, faults } = await open(address, { offline: true });
   assert.equal(await page.evaluate(() => window.gelenk.mode), 'report');
@@ -487,10 +507,21 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   const equations = join(folder, 'equations.html');
   const derive = spawnSync(gelenk, ['derive', 'double-pendulum', '--report', equations], { cwd: folder });
   assert.equal(derive.status, 0, String(derive.stderr));
+  renew(equations);
   const second = await open(pathToFileURL(equations).href, { offline: true });
   await second.page.locator('math').nth(15).waitFor({ state: 'attached' });
   const fraction = await second.page.locator('math mfrac').first().boundingBox();
   assert.ok(fraction.height > 15, 'formulas are set');
+  // On a narrow page the long ones go on behind the edge, which a shadow shows, and are reached by moving them.
+  await second.page.setViewportSize({ width: 420, height: 700 });
+  await second.page.waitForFunction(() =>
+    [...document.querySelectorAll('.formula')].some((formula) => {
+      formula.scrollLeft = 1e6;
+      const shadows = getComputedStyle(formula).backgroundAttachment.split(', ').filter((how) => how === 'local').length;
+      return formula.scrollWidth > formula.clientWidth + 50 && formula.scrollLeft > 50 && shadows === 2;
+    }),
+  );
+  await second.page.waitForFunction(() => document.documentElement.scrollWidth <= 420);
   if (shots) await second.page.screenshot({ path: join(shots, 'equations.png'), fullPage: true });
   assert.deepEqual(second.faults, []);
   await second.context.close();
@@ -498,6 +529,7 @@ test('a report opens from its file, without a network', { timeout: 120000 }, asy
   const optimum = join(folder, 'optimum.html');
   const optimize = spawnSync(gelenk, ['optimize', 'walk-0.1', '--report', optimum, '--no-checkpoint', '--no-record', '--quiet'], { cwd: folder });
   assert.equal(optimize.status, 0, String(optimize.stderr));
+  renew(optimum);
   const third = await open(pathToFileURL(optimum).href, { offline: true });
   await third.page.getByRole('button', { name: 'Play (space)' }).click();
   await third.page.waitForFunction(() => window.gelenk.t > 0.05);

@@ -52,15 +52,23 @@ fn inline(line: &str) -> String {
             out.push_str(&mathml(part, DisplayMode::Inline));
             continue;
         }
-        for (k, piece) in part.split('`').enumerate() {
-            if k % 2 == 1 {
-                out.push_str(&format!("<code>{}</code>", escape(piece)));
-            } else {
-                out.push_str(&escape(piece));
-            }
-        }
+        out.push_str(&with_code(part));
     }
     out
+}
+
+/// Text with code between backticks; a backtick without another is one.
+pub(super) fn with_code(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, (code, after))) = rest
+        .split_once('`')
+        .and_then(|(before, tail)| tail.split_once('`').map(|pair| (before, pair)))
+    {
+        out.push_str(&format!("{}<code>{}</code>", escape(before), escape(code)));
+        rest = after;
+    }
+    out + &escape(rest)
 }
 
 /// A formula as MathML; one that cannot be read stays as it is.
@@ -95,6 +103,7 @@ mod tests {
         assert!(html.contains("<code>&lt;a&gt;</code>, &lt;b&gt;"), "{html}");
         assert!(html.contains("<p>text &amp; more</p>"));
         assert!(!html.contains("<b>") && !html.contains("Title"));
+        assert_eq!(with_code("`a<b` and `c"), "<code>a&lt;b</code> and `c");
         // A name in a formula cannot break out of it.
         let evil = to_html("$$ \\text{<script>alert(1)</script>} $$\n\n$\\frac{$");
         assert!(!evil.contains("<script"), "{evil}");

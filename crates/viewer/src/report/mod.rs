@@ -140,22 +140,24 @@ impl Report {
         self.push(&format!("<h2>{}</h2>\n", escape(text)));
     }
 
-    /// A paragraph.
+    /// A paragraph, with code between backticks.
     pub fn paragraph(&mut self, text: &str) {
-        self.push(&format!("<p>{}</p>\n", escape(text)));
+        self.push(&format!("<p>{}</p>\n", markdown::with_code(text)));
     }
 
     /// A verdict: good or not.
     pub fn verdict(&mut self, good: bool, text: &str) {
         let class = if good { "good" } else { "bad" };
-        self.push(&format!("<p class=\"verdict {class}\">{}</p>\n", escape(text)));
+        self.push(&format!("<p class=\"verdict {class}\">{}</p>\n", markdown::with_code(text)));
     }
 
     /// A table.
     pub fn table(&mut self, table: &Table) {
         let cells = |row: &[String], tag: &str| {
-            let cells: Vec<String> =
-                row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .map(|cell| format!("<{tag}>{}</{tag}>", markdown::with_code(cell)))
+                .collect();
             format!("<tr>{}</tr>\n", cells.concat())
         };
         let rows: Vec<String> = table.rows.iter().map(|row| cells(row, "td")).collect();
