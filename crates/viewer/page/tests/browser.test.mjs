@@ -250,13 +250,15 @@ test('live: a part that falls off does not take the camera along; an overlay tha
   try {
     const { page, context, faults } = await open(address);
     const camera = () => page.evaluate(() => window.gelenk.stage.camera.position.toArray());
+    await drawn(page);
     const begun = await camera();
     const reach = await page.evaluate(() => window.gelenk.stage.camera.position.distanceTo(window.gelenk.stage.controls.target));
     await page.evaluate(() => window.gelenk.setSpeed(4));
     await page.keyboard.press('Space');
     await until(page, 'the ball is far below', () => window.gelenk.stage.main.bodies[2].position.z < -40);
     await pause(page);
-    assert.deepEqual(await camera(), begun);
+    const now = await camera();
+    assert.ok(distance(now, begun) < 1e-9 + 1e-6 * reach, `the camera has moved from ${begun} to ${now}`);
     // Show all: the arm, not the ball.
     await page.keyboard.press('0');
     await drawn(page);
