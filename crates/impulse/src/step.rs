@@ -345,10 +345,15 @@ fn fly(
     model: &Model,
     method: &Method,
     state: &mut State,
-    scratch: &Scratch,
+    scratch: &mut Scratch,
     h: f64,
     t_next: f64,
 ) -> Result<(), StepError> {
+    let Scratch { bodies, tree, .. } = &mut *scratch;
+    if tree.as_mut().is_some_and(|tree| tree.land(bodies, h, state)) {
+        state.t = t_next;
+        return Ok(());
+    }
     let bodies = &scratch.bodies;
     // High orders want the last digits of the series, which they go with; machines of hinges are made for speed.
     let reuse = scratch.rows.hinges.is_some();
@@ -400,8 +405,8 @@ fn end_kick(
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
-    scratch.rows.begin_velocities(&mut scratch.bodies);
     if !scratch.loads.velocity_dependent {
+        scratch.rows.begin_velocities(&mut scratch.bodies);
         half_kick(model, state, scratch, h)?;
         if correct {
             let before = if method.gentle { scratch.bodies.kinetic() } else { 0.0 };
@@ -413,6 +418,7 @@ fn end_kick(
         }
         return Ok(());
     }
+    scratch.rows.guess_velocities();
     if let Some(solves) = settle_kick(model, method, state, scratch, h)? {
         report.velocity_corrections += solves;
         return Ok(());
