@@ -200,15 +200,16 @@ impl Stage {
             return Ok(false);
         }
         let span = 0.5 * (h + self.h_open);
-        rows.begin(&state.impulse, span / self.h_whole);
-        rows.target.fill(0.0);
+        let before = (&state.impulse[..], span / self.h_whole);
         let floor = position_floor(&state.s);
         let look = Look { t, h, flight: method.flight, coordinates: &[] };
-        report.corrections += balls.correct_positions(method, &look, floor, rows)?; // C(t+h) = 0
+        report.corrections += balls.correct_whole(method, &look, floor, before, rows)?; // C(t+h) = 0
         balls.add_impulses(joint_impulses);
         balls.fly(method.flight, h, t, state)?; // s, R, v by free flight
 
-        rows.velocity_impulse.fill(0.0);
+        if correct {
+            rows.velocity_impulse.fill(0.0);
+        }
         if correct && balls.factorize() {
             let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
             let before = if method.gentle { balls.kinetic() } else { 0.0 };

@@ -148,8 +148,8 @@ impl Factor {
         weakest
     }
 
-    /// Solves K x = e in place.
-    pub(super) fn solve(&self, x: &mut [Vec3]) {
+    /// Solves K x = e in place, and adds x to `sum`.
+    pub(super) fn solve(&self, x: &mut [Vec3], sum: &mut [Vec3]) {
         let columns = &self.columns[..self.spare];
         let mut entries = self.entries.iter();
         for (k, column) in columns.iter().enumerate() {
@@ -165,6 +165,7 @@ impl Factor {
                 own -= entry.block.tr_mul(&x[entry.row]);
             }
             x[k] = own;
+            sum[k] += own;
         }
     }
 }
