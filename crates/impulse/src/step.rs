@@ -205,7 +205,7 @@ impl Stage {
         let look = Look { t, h, flight: method.flight, coordinates: &[] };
         report.corrections += balls.correct_whole(method, &look, floor, before, rows)?; // C(t+h) = 0
         balls.add_impulses(joint_impulses);
-        balls.fly(method.flight, h, t, state)?; // s, R, v by free flight
+        balls.fly(method.flight, h, t, !correct, state)?; // s, R, v by free flight
 
         if correct {
             rows.velocity_impulse.fill(0.0);
@@ -230,8 +230,6 @@ impl Stage {
             report.kick = before - scratch.bodies.kinetic();
             close_instant(model, scratch, h, true, report);
             scratch.bodies.write_velocities(state);
-        } else {
-            balls.write_state(state);
         }
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         Ok(true)

@@ -3,6 +3,7 @@
 use gelenk_model::math::{Mat3, Vec3};
 
 use super::Balls;
+use super::factor::Upper;
 use super::group::{Group, Slot};
 use crate::error::StepError;
 use crate::lanes::{F, V};
@@ -19,7 +20,7 @@ impl Balls {
     pub(crate) fn factorize(&mut self) -> bool {
         if !self.factor_ready {
             self.assemble();
-            self.weakest = self.factor.factorize(&self.alone);
+            self.weakest = self.factor.factorize();
             self.factor_ready = true;
         }
         self.weakest > 0.0
@@ -27,7 +28,7 @@ impl Balls {
 
     /// K_jk = ± (E/m − r_j× J̃⁻¹ r_k×), summed over the links that joints j and k share.
     fn assemble(&mut self) {
-        let Balls { groups, slots, factor, couplings, alone, .. } = self;
+        let Balls { groups, slots, factor, couplings, .. } = self;
         factor.clear();
         let mut coupling = couplings.iter();
         for group in groups.iter() {
@@ -47,13 +48,9 @@ impl Balls {
                 ]
                 .map(F::to_array);
                 for (lane, &joint) in column.joint.iter().enumerate() {
-                    let diagonal = factor.diagonal(joint);
-                    diagonal.m11 += upper[0][lane];
-                    diagonal.m12 += upper[1][lane];
-                    diagonal.m13 += upper[2][lane];
-                    diagonal.m22 += upper[3][lane];
-                    diagonal.m23 += upper[4][lane];
-                    diagonal.m33 += upper[5][lane];
+                    for (k, upper) in factor.diagonal(joint).iter_mut().zip(&upper) {
+                        *k += upper[lane];
+                    }
                 }
                 for (row, entries) in own[k + 1..].iter().zip(&mut coupling) {
                     let sign = row.sign * column.sign;
@@ -72,10 +69,6 @@ impl Balls {
                     }
                 }
             }
-        }
-        for (k, alone) in alone.iter_mut().enumerate() {
-            let diagonal = factor.diagonal(k);
-            *alone = diagonal.m11 * diagonal.m22 * diagonal.m33;
         }
     }
 
@@ -164,13 +157,10 @@ impl Balls {
         for (joint, point) in &self.still {
             self.x[*joint] += point;
         }
-        let mut worst = self.judge(tolerance.max(floor), |own| own.max(floor));
         let rate = -1.0 / look.h;
+        let mut worst = self.judge(tolerance.max(floor), |own| own.max(floor), rate);
         for (x, target) in self.x.iter_mut().zip(&self.target) {
-            *x -= target;
-        }
-        for x in &mut self.x {
-            *x *= rate;
+            *x -= target * rate;
         }
         if allowed.is_finite() {
             let work: f64 = self.p.iter().zip(&self.x).map(|(p, x)| p.dot(x).abs()).sum();
@@ -185,7 +175,7 @@ impl Balls {
             let (s_dot, omega) = (group.s_dot, group.omega);
             move |slot: &Slot| (s_dot + omega.cross(slot.r)) * -slot.sign
         });
-        self.judge(tolerance, |_| tolerance)
+        self.judge(tolerance, |_| tolerance, 1.0)
     }
 
     /// v += M⁻¹ Jᵀ x; then x is the sum over the ends of each joint of what `see` finds there. In one go over the links: long chains wait
@@ -207,24 +197,25 @@ impl Balls {
         std::mem::swap(x, e);
     }
 
-    /// The worst of the errors x, and the length of each. `own` makes the tolerance of a joint that has one.
-    fn judge(&mut self, tolerance: f64, own: impl Fn(f64) -> f64) -> Worst {
+    /// The worst of the errors x, and the length of each; x is then `rate` times the errors. `own` makes the tolerance of a joint
+    /// that has one.
+    #[inline(always)]
+    fn judge(&mut self, tolerance: f64, own: impl Fn(f64) -> f64, rate: f64) -> Worst {
         let Balls { joints, x, gap_squared, own_tolerances, .. } = self;
-        for (gap_squared, x) in gap_squared.iter_mut().zip(x.iter()) {
-            *gap_squared = x.norm_squared();
-        }
         let mut worst = Worst::default();
+        for (k, (gap_squared, x)) in gap_squared.iter_mut().zip(x.iter_mut()).enumerate() {
+            *gap_squared = x.norm_squared();
+            worst.see(*gap_squared, k);
+            *x *= rate;
+        }
+        worst.block = joints[worst.block].block;
+        worst.ratio /= tolerance * tolerance;
         if *own_tolerances {
+            worst = Worst::default();
             for (joint, gap_squared) in joints.iter().zip(gap_squared.iter()) {
                 let tolerance = joint.tolerance.map_or(tolerance, &own);
                 worst.see(gap_squared / (tolerance * tolerance), joint.block);
             }
-        } else {
-            for (k, gap_squared) in gap_squared.iter().enumerate() {
-                worst.see(*gap_squared, k);
-            }
-            worst.block = joints[worst.block].block;
-            worst.ratio /= tolerance * tolerance;
         }
         Worst { ratio: worst.ratio.sqrt(), ..worst }
     }
@@ -271,13 +262,13 @@ pub(super) fn times_cross(inertia_inv: &Mat3, r: &Vec3) -> Mat3 {
     Mat3::from_columns(&[y * r.z - z * r.y, z * r.x - x * r.z, x * r.y - y * r.x])
 }
 
-/// k += E/m − r× W, which is symmetric; the upper half alone.
+/// k += E/m − r× W, which is symmetric.
 #[inline(always)]
-pub(super) fn add_own_response(k: &mut Mat3, mass_inv: f64, r: &Vec3, w: &Mat3) {
-    k.m11 += mass_inv - (r.y * w.m31 - r.z * w.m21);
-    k.m12 -= r.y * w.m32 - r.z * w.m22;
-    k.m13 -= r.y * w.m33 - r.z * w.m23;
-    k.m22 += mass_inv - (r.z * w.m12 - r.x * w.m32);
-    k.m23 -= r.z * w.m13 - r.x * w.m33;
-    k.m33 += mass_inv - (r.x * w.m23 - r.y * w.m13);
+pub(super) fn add_own_response(k: &mut Upper, mass_inv: f64, r: &Vec3, w: &Mat3) {
+    k[0] += mass_inv - (r.y * w.m31 - r.z * w.m21);
+    k[1] -= r.y * w.m32 - r.z * w.m22;
+    k[2] -= r.y * w.m33 - r.z * w.m23;
+    k[3] += mass_inv - (r.z * w.m12 - r.x * w.m32);
+    k[4] -= r.z * w.m13 - r.x * w.m33;
+    k[5] += mass_inv - (r.x * w.m23 - r.y * w.m13);
 }

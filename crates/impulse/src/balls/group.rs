@@ -146,6 +146,17 @@ impl Group {
         }
     }
 
+    /// Velocities to the state, and kinetic and potential energy to `energies`, J.
+    #[inline(always)]
+    pub(super) fn write(&self, gravity: V, state: &mut State, energies: &mut (f64, f64)) {
+        self.write_velocities(|i, s_dot, omega| {
+            (state.s_dot[i], state.omega[i]) = (s_dot, omega);
+        });
+        let (kinetic, potential) = self.energies(gravity);
+        energies.0 += kinetic;
+        energies.1 += potential;
+    }
+
     /// v += M⁻¹ Jᵀ x.
     #[inline(always)]
     pub(super) fn apply(&mut self, slots: &[Slot], x: &[Vec3]) {

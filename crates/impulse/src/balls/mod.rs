@@ -53,8 +53,6 @@ pub(crate) struct Balls {
     factor: Factor,
     /// Entries of the factor for each pair of slots of a group, in the order of [`assemble`](Balls::assemble); constant.
     couplings: Vec<[usize; LANES]>,
-    /// Product of the diagonal of each joint's K, the measure of a singular pivot; as `joints`.
-    alone: Vec<f64>,
     /// Points of fixed bodies: joint, body, place in its frame, sign; constant.
     anchors: Vec<(usize, usize, Vec3, f64)>,
     /// Whether every body that moves is a link; constant.
@@ -235,7 +233,6 @@ impl Balls {
             pairs,
             links,
             joints,
-            alone: vec![0.0; n],
             couplings,
             whole: links_count == model.bodies.iter().filter(|b| !b.fixed).count(),
             gravity: model.gravity,
@@ -271,22 +268,28 @@ impl Balls {
         self.factorize()
     }
 
-    /// Free flight over `h` to time `t`; poses go to the state at once.
+    /// Free flight over `h` to time `t`; poses go to the state at once, velocities too if they stay as they are.
     pub(crate) fn fly(
         &mut self,
         flight: Flight,
         h: f64,
         t: f64,
+        velocities: bool,
         state: &mut State,
     ) -> Result<(), StepError> {
         let gravity = V::splat(&self.gravity);
+        let mut energies = (0.0, 0.0);
         for group in &mut self.groups {
             let slots = &mut self.slots[group.first_slot..group.last_slot];
             if let Some(body) = group.fly(gravity, flight, h, state, slots) {
                 return Err(StepError::NotFinite { body, t });
             }
+            if velocities {
+                group.write(gravity, state, &mut energies);
+            }
         }
         state.t = t;
+        self.written = velocities.then_some((t, energies.0, energies.1));
         (self.factor_ready, self.links_ready) = (false, false);
         Ok(())
     }
@@ -294,15 +297,11 @@ impl Balls {
     /// Velocities to the state.
     pub(crate) fn write_state(&mut self, state: &mut State) {
         let gravity = V::splat(&self.gravity);
-        let (mut kinetic, mut potential) = (0.0, 0.0);
+        let mut energies = (0.0, 0.0);
         for group in &self.groups {
-            group.write_velocities(|i, s_dot, omega| {
-                (state.s_dot[i], state.omega[i]) = (s_dot, omega);
-            });
-            let (t, v) = group.energies(gravity);
-            (kinetic, potential) = (kinetic + t, potential + v);
+            group.write(gravity, state, &mut energies);
         }
-        self.written = Some((state.t, kinetic, potential));
+        self.written = Some((state.t, energies.0, energies.1));
     }
 
     /// Kinetic and potential energy, J, if the groups have this state.
