@@ -173,7 +173,7 @@ impl S {
 
     /// A matrix that is symmetric.
     #[inline(always)]
-    pub(crate) fn of(m: M) -> S {
+    pub(crate) fn of(m: &M) -> S {
         S { x: m.x, yy: m.y.y, yz: m.y.z, zz: m.z.z }
     }
 

@@ -115,7 +115,7 @@ impl Group {
     fn follow_poses(&mut self, slots: &mut [Slot]) {
         let rot = self.q.matrix();
         self.e = rot * self.axis;
-        self.inertia_inv = S::of(rot.turned(self.inertia_inv_body));
+        self.inertia_inv = S::of(&rot.turned(self.inertia_inv_body));
         for slot in slots {
             slot.r = rot * slot.r_body;
         }

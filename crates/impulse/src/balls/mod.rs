@@ -307,7 +307,7 @@ impl Balls {
     /// Kinetic and potential energy, J, if the groups have this state.
     pub(crate) fn energies(&self, state: &State) -> Option<(f64, f64)> {
         let (t, kinetic, potential) = self.written?;
-        (t == state.t).then_some((kinetic, potential))
+        t.total_cmp(&state.t).is_eq().then_some((kinetic, potential))
     }
 
     /// Kinetic energy, J.
