@@ -190,7 +190,7 @@ fn long_run(model: &Model, n: u64, tolerance: Option<f64>) -> Result<Found, Box<
     let (one, two) = errors.split_at(errors.len() / 2);
     found.halves = [largest(one), largest(two)];
     (found.trend, found.deviation) = trend(&errors);
-    found.modified = (free && found.halved == 0).then(|| trend(&modified));
+    found.modified = (free && found.conservative && found.halved == 0).then(|| trend(&modified));
     Ok(found)
 }
 

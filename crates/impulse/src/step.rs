@@ -369,12 +369,28 @@ fn fly(
         // The sum is finite only where every number is.
         let sum = s + s_dot + omega;
         if !(sum.x + sum.y + sum.z + rot.w).is_finite() {
+            check_turn(bodies, i, &twist.omega, method, h, t_next)?;
             return Err(StepError::NotFinite { body: i, t: t_next });
         }
         (state.s[i], state.s_dot[i], state.rot[i], state.omega[i]) = (s, s_dot, rot, omega);
     }
     state.t = t_next;
     Ok(())
+}
+
+/// Refuses a turn of body `i` that is not followed.
+pub(crate) fn check_turn(
+    bodies: &Bodies,
+    i: usize,
+    omega: &Vec3,
+    method: &Method,
+    h: f64,
+    t: f64,
+) -> Result<(), StepError> {
+    match flight::turns_too_far(&bodies.spinner(i), omega, method.flight, h) {
+        Some((turn, most)) if !bodies.fixed[i] => Err(StepError::Spin { body: i, turn, most, t }),
+        _ => Ok(()),
+    }
 }
 
 /// The half kick at the end of a stage and the velocity correction, together: they act at the same instant.
@@ -507,7 +523,10 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     }
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
+        let before = rows.pushed_out;
         report.impact_loss += rows.contact_loss(bodies, end);
+        // What it takes to get out of an overlap comes from outside.
+        report.work += rows.pushed_out - before;
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
     if rows.rheonomic {
