@@ -73,6 +73,8 @@ pub(crate) struct Contact {
     apart: Vec3,
     /// See [`ContactMemory`].
     pub memory: ContactMemory,
+    /// Whether it pushes a deep overlap out in the running stage.
+    pushes_out: bool,
     /// Impulse on body a in the running step, world frame, N s.
     pub given: Vec3,
 }
@@ -89,6 +91,7 @@ impl Contact {
             arms: [Vec3::zeros(); 2],
             apart: Vec3::zeros(),
             memory,
+            pushes_out: false,
             given: Vec3::zeros(),
         }
     }
@@ -311,6 +314,8 @@ impl Rows {
     /// Notes which points touch, when a step begins at the poses of the rows.
     pub(crate) fn begin_contacts(&mut self, poses: &[Pose]) {
         self.exchanged = 0.0;
+        self.through_contacts = 0.0;
+        self.pushed_out = 0.0;
         self.loose = 0.0;
         for contact in &mut self.contacts {
             let point = contact.point();
@@ -395,9 +400,10 @@ impl Rows {
     /// Targets within deep overlaps, which go slowly: [`PUSH_OUT`] of the depth in a second, [`PUSH_PART`] of it at most in a whole step.
     /// Taking all of it away in one step would make speeds depth/h out of it, and energy.
     pub(crate) fn target_deep(&mut self, keep: f64) {
-        for contact in &self.contacts {
+        for contact in &mut self.contacts {
             let deep = -contact.place.gap;
-            if deep > 2.0 * self.overlap_allowed {
+            contact.pushes_out = deep > 2.0 * self.overlap_allowed;
+            if contact.pushes_out {
                 let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
                 let push = self.overlap_allowed.max(part * deep);
                 self.target[self.blocks[contact.first_block].first_row] =
@@ -568,15 +574,28 @@ impl Rows {
         -0.5 * sum
     }
 
-    /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged`.
+    /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged` and `through_contacts`. What contacts
+    /// that push deep overlaps out take at both ends of a stage counts at its end; what they give is none of it, but goes to `pushed_out`.
     pub(crate) fn contact_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
-        let (mut sum, mut size) = (0.0, 0.0);
+        let (mut sum, mut size, mut pushing) = (0.0, 0.0, 0.0);
         for contact in self.contacts.iter().filter(|contact| !self.inactive[contact.first_block]) {
             let loss = self.work_against(contact.first_block, bodies, end);
-            sum += loss;
-            size += loss.abs();
+            if contact.pushes_out {
+                pushing += loss;
+            } else {
+                sum += loss;
+                size += loss.abs();
+            }
         }
-        self.exchanged += size;
+        self.exchanged += size + f64::abs(pushing);
+        self.through_contacts += size;
+        if end {
+            let both = std::mem::take(&mut self.pushing_loss) + pushing;
+            self.pushed_out += (-both).max(0.0);
+            sum += both.max(0.0);
+        } else {
+            self.pushing_loss = pushing;
+        }
         sum
     }
 

@@ -3,6 +3,7 @@
 use gelenk_model::factor::{BlockPlace, ResponseRows};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
+use gelenk_model::run::Stop;
 use gelenk_model::signal::Work;
 use gelenk_model::{Flight, Model, State, Twist};
 
@@ -19,6 +20,8 @@ use crate::small;
 pub struct Rows {
     /// Whether the numbers below belong to the poses of the bodies; written by [`prepare`](Rows::prepare).
     pub ready: bool,
+    /// Whether someone wants to stop: loops that may be long give up then.
+    pub(crate) stop: Stop,
     /// Where each block's numbers lie; constant. (n blocks)
     pub blocks: Vec<Block>,
     /// Whether any block may depend on time; constant.
@@ -104,6 +107,12 @@ pub struct Rows {
     pub(crate) whole_step: f64,
     /// Energy that went through the normals of contacts, or into bodies and out of them by drives and dampers, in the running step, J.
     pub(crate) exchanged: f64,
+    /// The part of it that went through normals, but for deep overlaps, J.
+    pub(crate) through_contacts: f64,
+    /// Energy that pushing deep overlaps out gave in the running step, J: in steps of any length, so that no shorter one would do.
+    pub(crate) pushed_out: f64,
+    /// What contacts that do took at the start of the running stage, J.
+    pub(crate) pushing_loss: f64,
     /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
     pub(crate) loose: f64,
     /// Contact and part of each of their blocks.
@@ -249,11 +258,15 @@ impl Rows {
             velocity_error: vec![0.0; n_blocks],
             contacts: Vec::new(),
             at_once: false,
+            stop: Stop::default(),
             slow_leaving: 0.0,
             overlap_allowed: 0.0,
             whole_step: 0.0,
             loose: 0.0,
             exchanged: 0.0,
+            through_contacts: 0.0,
+            pushed_out: 0.0,
+            pushing_loss: 0.0,
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,

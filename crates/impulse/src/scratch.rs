@@ -56,6 +56,8 @@ pub struct Scratch {
     pub(crate) previous_twists: Vec<Twist>,
     /// Whether all is prepared for a step from the present state, its modes too; taken by the step.
     pub(crate) modes_known: bool,
+    /// Tries of the running asked step; written by [`Simulation`](crate::Simulation).
+    pub(crate) tries: u32,
     /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
     pub(crate) stops: Stops,
     /// The mechanism of ball joints while one of them is not there.
@@ -96,6 +98,7 @@ impl Scratch {
             crossing: None,
             bodies,
             modes_known: false,
+            tries: 0,
             stops: Stops::new(model, &rows.stops),
             idle_balls: None,
             rows,
@@ -416,7 +419,12 @@ impl Bodies {
             return;
         }
         let twist = &self.twists[i];
-        self.turn[i] = flight::turn(&self.spinner(i), &twist.omega, flight, h);
+        let spinner = self.spinner(i);
+        self.turn[i] = if flight::is_off(&spinner, &twist.omega, &self.twists_before[i].omega, h) {
+            flight::no_turn()
+        } else {
+            flight::turn(&spinner, &twist.omega, flight, h)
+        };
         self.ahead[i].s = self.poses[i].s + (twist.s_dot + self.gravity[i] * (0.5 * h)) * h;
         self.turn_ready[i] = true;
         self.pose_ready[i] = false;

@@ -147,7 +147,7 @@ fn settle_rows(
     if !model.forces.is_empty() && joints_fly_apart(scratch, false) {
         solves += settle_linear(scratch);
     }
-    while solves < MOST_SOLVES {
+    while solves < MOST_SOLVES && !scratch.rows.stop.is_asked() {
         let worst = look_ahead(model, method, look, floor, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
@@ -196,7 +196,7 @@ fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) 
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.rows.begin_correction(true, &scratch.bodies);
     let mut solves = 0;
-    while solves < MOST_SOLVES {
+    while solves < MOST_SOLVES && !scratch.rows.stop.is_asked() {
         let worst = look_at_velocities(tolerance, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
