@@ -10,7 +10,6 @@ use gelenk_model::{Flight, Model, State, Twist};
 use crate::bounds::{Bound, Mode};
 use crate::contact::{Contact, Part};
 use crate::hinges::Hinges;
-use crate::lanes::{F, LANES};
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -530,11 +529,9 @@ impl Rows {
             let n = block.n_rows;
             let jac = &self.jac[block.jac..block.jac + 12 * n];
             let c_t = &self.c_t[block.first_row..block.first_row + n];
-            let (v, _) = v.as_chunks::<LANES>();
             for ((row, e), c_t) in jac.chunks_exact(12).zip(e).zip(c_t) {
-                let (row, _) = row.as_chunks::<LANES>();
-                let part = |k: usize| F::new(row[k]) * F::new(v[k]);
-                *e = c_t + ((part(0) + part(1)) + part(2)).reduce_add();
+                let part = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1] + row[k + 2] * v[k + 2];
+                *e = (((c_t + part(0)) + part(3)) + part(6)) + part(9);
             }
             return;
         }
