@@ -552,19 +552,20 @@ impl Rows {
         if p.iter().all(|p| *p == 0.0) {
             return 0.0;
         }
-        // The impulse over the mean velocities of the bodies that move.
-        let block = &self.blocks[i];
+        // The impulse over both bodies' mean velocities.
+        let jac = &self.jac[self.blocks[i].jac..][..12 * n];
+        let mut given = [0.0; 12];
+        for (row, p) in jac.chunks_exact(12).zip(p) {
+            for (given, j) in given.iter_mut().zip(row) {
+                *given += j * p;
+            }
+        }
         let mut sum = 0.0;
-        for (slot, &body) in self.body_list[block.first_body..][..2].iter().enumerate() {
+        for (given, &body) in
+            given.chunks_exact(6).zip(&self.body_list[self.blocks[i].first_body..])
+        {
             if bodies.fixed[body] {
                 continue;
-            }
-            let mut given = [0.0; 6];
-            for (row, p) in p.iter().enumerate() {
-                let jac = &self.jac[block.jac + 12 * row + 6 * slot..][..6];
-                for k in 0..6 {
-                    given[k] += jac[k] * p;
-                }
             }
             let (before, after) = (&bodies.twists_before[body], &bodies.twists[body]);
             let (slide, turn) = (before.s_dot + after.s_dot, before.omega + after.omega);
@@ -659,6 +660,8 @@ impl Rows {
             let twist = &bodies.twists[body];
             twist.s_dot.amax().max(twist.omega.amax()) <= slow
         };
+        // Machines that move begin with what joints begin with, the later half: both fit each other then.
+        let later = self.hinges.is_some();
         for (k, &(index, kind)) in self.roles.iter().enumerate() {
             let block = &self.blocks[self.model_size.blocks + k];
             let contact = &mut self.contacts[index];
@@ -666,7 +669,9 @@ impl Rows {
             let memory = &mut contact.memory;
             for row in 0..block.n_rows {
                 let k = block.first_row + row;
-                let mean = 0.5 * (self.impulse[k] + self.velocity_impulse[k]);
+                let found = [self.impulse[k], self.velocity_impulse[k]];
+                let mean =
+                    if later && kept == 0.0 { found[1] } else { 0.5 * (found[0] + found[1]) };
                 let before = &mut memory.impulse[kind.first_impulse() + row];
                 let kept = if *before == 0.0 { 0.0 } else { kept };
                 *before = kept * *before + (1.0 - kept) * mean / part;
