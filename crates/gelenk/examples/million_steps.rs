@@ -9,7 +9,11 @@
 //! cargo run --release -p gelenk --example million_steps -- 1000000 1e-12 four-bar    # with this tolerance, not the model's
 //! cargo run --release -p gelenk --example million_steps -- 1000000 my.toml           # a model of your own
 //! ```
-#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example shows what it found, and how far it is"
+)]
 
 use std::error::Error;
 use std::io::Write;
@@ -23,6 +27,9 @@ use gelenk::simulate;
 
 /// A model that gets farther away than this begins anew: what falls or flies for ever says nothing about drift, m.
 const FAR: f64 = 100.0;
+
+/// So often long runs say how far they are, in steps.
+const TOLD: usize = 100_000;
 
 /// Parts of a run whose means give the trend.
 const BLOCKS: usize = 100;
@@ -111,6 +118,11 @@ impl Observer for Watch<'_> {
         if sample.step > 0 {
             self.errors.push(error);
             self.done += 1;
+            let all = self.errors.len();
+            if all % TOLD == 0 {
+                let gap = sample.worst_gaps.iter().copied().fold(0.0, f64::max);
+                eprintln!("{all} steps: largest gap {gap:.1e}, energy error {error:.1e} J");
+            }
         }
         self.kinetic = self.kinetic.max(sample.ledger.kinetic);
         self.far = sample.state.s.iter().any(|s| s.amax() > FAR);
