@@ -177,6 +177,13 @@ impl Rows {
         self.is_slide(i) && !memory.sticks && memory.impulse[0] != 0.0
     }
 
+    /// The Jacobian of a contact's row for its first (`slot` 0) or second body.
+    #[inline]
+    pub(crate) fn contact_row(&self, row: usize, slot: usize) -> &[f64] {
+        // Rows of contacts follow each other, 12 numbers each.
+        &self.jac[self.model_size.jac + 12 * (row - self.model_size.rows) + 6 * slot..][..6]
+    }
+
     /// The block of the normal that goes with block `i` of a contact.
     pub(crate) fn normal_of(&self, i: usize) -> usize {
         self.contact(i).first_block
@@ -334,7 +341,18 @@ impl Rows {
         }
     }
 
-    /// Begins a velocity correction with what contacts gave at the start of the step: bodies at rest need the same again.
+    /// What contacts gave at the start of the step as the guess for a velocity correction: bodies at rest need the same again.
+    pub(crate) fn guess_velocities(&mut self) {
+        for i in self.model_size.blocks..self.blocks.len() {
+            if !self.inactive[i] {
+                let rows =
+                    self.blocks[i].first_row..self.blocks[i].first_row + self.blocks[i].n_rows;
+                self.velocity_impulse[rows.clone()].copy_from_slice(&self.impulse[rows]);
+            }
+        }
+    }
+
+    /// Begins a velocity correction with that.
     pub(crate) fn begin_velocities(&mut self, bodies: &mut Bodies) {
         for i in self.model_size.blocks..self.blocks.len() {
             if self.inactive[i] {
@@ -381,9 +399,9 @@ impl Rows {
 
     /// Targets within deep overlaps, which go slowly: [`PUSH_OUT`] of the depth in a second, [`PUSH_PART`] of it at most in a whole step.
     /// Taking all of it away in one step would make speeds depth/h out of it, and energy.
-    pub(crate) fn target_deep(&mut self, keep: f64, poses: &[Pose]) {
+    pub(crate) fn target_deep(&mut self, keep: f64) {
         for contact in &mut self.contacts {
-            let deep = -contact.gap(poses);
+            let deep = -contact.place.gap;
             contact.pushes_out = deep > 2.0 * self.overlap_allowed;
             if contact.pushes_out {
                 let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
@@ -534,18 +552,20 @@ impl Rows {
         if p.iter().all(|p| *p == 0.0) {
             return 0.0;
         }
-        // The impulse over both bodies' mean velocities.
-        let jac = &self.jac[self.blocks[i].jac..][..12 * n];
-        let mut given = [0.0; 12];
-        for (row, p) in jac.chunks_exact(12).zip(p) {
-            for (given, j) in given.iter_mut().zip(row) {
-                *given += j * p;
-            }
-        }
+        // The impulse over the mean velocities of the bodies that move.
+        let block = &self.blocks[i];
         let mut sum = 0.0;
-        for (given, &body) in
-            given.chunks_exact(6).zip(&self.body_list[self.blocks[i].first_body..])
-        {
+        for (slot, &body) in self.body_list[block.first_body..][..2].iter().enumerate() {
+            if bodies.fixed[body] {
+                continue;
+            }
+            let mut given = [0.0; 6];
+            for (row, p) in p.iter().enumerate() {
+                let jac = &self.jac[block.jac + 12 * row + 6 * slot..][..6];
+                for k in 0..6 {
+                    given[k] += jac[k] * p;
+                }
+            }
             let (before, after) = (&bodies.twists_before[body], &bodies.twists[body]);
             let (slide, turn) = (before.s_dot + after.s_dot, before.omega + after.omega);
             sum += given[0] * slide.x + given[1] * slide.y + given[2] * slide.z;

@@ -12,7 +12,7 @@ use crate::control::{Clocked, Inputs, Measured};
 use crate::dense::Dense;
 use crate::error::StepError;
 use crate::explain::{Failure, explain};
-use crate::joints::{check_lengths, gap};
+use crate::joints::{breakable, check_lengths, gap};
 use crate::method::Method;
 use crate::parts::{Parts, Told};
 use crate::scratch::Scratch;
@@ -51,6 +51,8 @@ pub struct Simulation<'m> {
     pub(crate) reactions: Vec<Reaction>,
     /// Axes about which joints have no moment.
     pub(crate) idle: IdleAxes,
+    /// Joints that can break.
+    pub(crate) breakable: Vec<usize>,
     pub(crate) joint_impulses: Vec<Wrench>,
     contacts: ContactLog,
     pub(crate) events: Vec<Event>,
@@ -87,6 +89,7 @@ impl<'m> Simulation<'m> {
             worst_velocity_errors: vec![0.0; model.rows.len()],
             reactions: Vec::with_capacity(model.joints.len()),
             idle: IdleAxes::of(&model),
+            breakable: breakable(&model),
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             model,
             method,

@@ -200,15 +200,16 @@ impl Stage {
             return Ok(false);
         }
         let span = 0.5 * (h + self.h_open);
-        rows.begin(&state.impulse, span / self.h_whole);
-        rows.target.fill(0.0);
+        let before = (&state.impulse[..], span / self.h_whole);
         let floor = position_floor(&state.s);
         let look = Look { t, h, flight: method.flight, coordinates: &[] };
-        report.corrections += balls.correct_positions(method, &look, floor, rows)?; // C(t+h) = 0
+        report.corrections += balls.correct_whole(method, &look, floor, before, rows)?; // C(t+h) = 0
         balls.add_impulses(joint_impulses);
-        balls.fly(method.flight, h, t, state)?; // s, R, v by free flight
+        balls.fly(method.flight, h, t, !correct, state)?; // s, R, v by free flight
 
-        rows.velocity_impulse.fill(0.0);
+        if correct {
+            rows.velocity_impulse.fill(0.0);
+        }
         if correct && balls.factorize() {
             let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
             let before = if method.gentle { balls.kinetic() } else { 0.0 };
@@ -229,8 +230,6 @@ impl Stage {
             report.kick = before - scratch.bodies.kinetic();
             close_instant(model, scratch, h, true, report);
             scratch.bodies.write_velocities(state);
-        } else {
-            balls.write_state(state);
         }
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         Ok(true)
@@ -345,10 +344,15 @@ fn fly(
     model: &Model,
     method: &Method,
     state: &mut State,
-    scratch: &Scratch,
+    scratch: &mut Scratch,
     h: f64,
     t_next: f64,
 ) -> Result<(), StepError> {
+    let Scratch { bodies, tree, .. } = &mut *scratch;
+    if tree.as_mut().is_some_and(|tree| tree.land(bodies, h, state)) {
+        state.t = t_next;
+        return Ok(());
+    }
     let bodies = &scratch.bodies;
     // High orders want the last digits of the series, which they go with; machines of hinges are made for speed.
     let reuse = scratch.rows.hinges.is_some();
@@ -416,8 +420,8 @@ fn end_kick(
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
-    scratch.rows.begin_velocities(&mut scratch.bodies);
     if !scratch.loads.velocity_dependent {
+        scratch.rows.begin_velocities(&mut scratch.bodies);
         half_kick(model, state, scratch, h)?;
         if correct {
             let before = if method.gentle { scratch.bodies.kinetic() } else { 0.0 };
@@ -429,6 +433,7 @@ fn end_kick(
         }
         return Ok(());
     }
+    scratch.rows.guess_velocities();
     if let Some(solves) = settle_kick(model, method, state, scratch, h)? {
         report.velocity_corrections += solves;
         return Ok(());

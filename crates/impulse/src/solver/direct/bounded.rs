@@ -332,10 +332,9 @@ pub(crate) fn look_ahead(
     floor: f64,
     scratch: &mut Scratch,
 ) -> f64 {
-    let Scratch { bodies, rows, work, .. } = scratch;
+    let Scratch { bodies, rows, .. } = &mut *scratch;
     let h_inv = 1.0 / look.h;
     let mut worst = 0.0;
-    let mut c = [0.0; small::MAX];
     let first = rows.first_apart();
     if let (Some(hinges), 1..) = (&rows.hinges, first) {
         bodies.look_ahead_poses(look.flight, look.h);
@@ -351,6 +350,22 @@ pub(crate) fn look_ahead(
             }
         });
     }
+    larger(worst, look_ahead_from(first, model, method, look, floor, scratch))
+}
+
+/// The same of the blocks from `first` on.
+pub(crate) fn look_ahead_from(
+    first: usize,
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> f64 {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    let h_inv = 1.0 / look.h;
+    let mut worst = 0.0;
+    let mut c = [0.0; small::MAX];
     for i in first..rows.blocks.len() {
         rows.out[i] = rows.inactive[i];
         rows.gap[i] = 0.0;
@@ -410,11 +425,8 @@ pub(crate) fn slip_tolerance(tolerance: f64, bodies: &Bodies) -> f64 {
 
 /// Looks at J v + C_t; leaves −(J v + C_t), and which blocks are out. Returns the worst error over the tolerance.
 pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
-    let Scratch { bodies, rows, .. } = scratch;
+    let Scratch { bodies, rows, .. } = &mut *scratch;
     let mut worst = 0.0;
-    let mut e = [0.0; small::MAX];
-    // Impulses of friction are no better than rounding lets them be.
-    let slip = slip_tolerance(tolerance, bodies);
     let first = rows.first_apart();
     if let (Some(hinges), 1..) = (&rows.hinges, first) {
         rows.out[..first].fill(false);
@@ -428,6 +440,16 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
             }
         });
     }
+    larger(worst, look_at_velocities_from(first, tolerance, scratch))
+}
+
+/// The same of the blocks from `first` on.
+pub(crate) fn look_at_velocities_from(first: usize, tolerance: f64, scratch: &mut Scratch) -> f64 {
+    let Scratch { bodies, rows, .. } = scratch;
+    let mut worst = 0.0;
+    let mut e = [0.0; small::MAX];
+    // Impulses of friction are no better than rounding lets them be.
+    let slip = slip_tolerance(tolerance, bodies);
     for i in first..rows.blocks.len() {
         rows.out[i] = rows.inactive[i];
         rows.velocity_error[i] = 0.0;
@@ -489,6 +511,6 @@ fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
 }
 
 /// The larger of two; what is not a number is larger than any.
-fn larger(a: f64, b: f64) -> f64 {
+pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }
