@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use gelenk_model::{
-    Event, Limits, Loaded, Model, Observer, RunFailure, RunReport, RunSettings, Sample,
+    Event, Limits, Loaded, Model, Observer, RunFailure, RunReport, RunSettings, Sample, Stop,
 };
 
 use gelenk_impulse::control::Control;
@@ -211,5 +211,9 @@ impl Observer for Both<'_> {
 
     fn step(&mut self, t: f64) -> ControlFlow<()> {
         either(self.0.step(t), self.1.step(t))
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        self.0.stop().or_else(|| self.1.stop())
     }
 }

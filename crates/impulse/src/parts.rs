@@ -36,7 +36,7 @@ const CONTACT_PART: [f64; 2] = [1e-5, 1e-6];
 const CONTACT_MOST: [f64; 2] = [1e-4, 1e-5];
 
 /// The part of the run's energy scale (or of the kinetic energy, where that is more) that may go through the normals of lasting contacts at both ends of a
-/// step, either way.
+/// step, either way, beside what weight gives in it.
 ///
 /// A lasting contact works on nothing. In a step its impulses p and p' at both ends change the kinetic energy by ½ K p² and −½ K p'²; p' and the p of the step after it
 /// stand for the same force, so that the sums of a contact's steps telescope: since it began, all of them together have made ½ K (p₀² − p'²), not more than what goes
@@ -290,9 +290,10 @@ impl Parts<'_> {
             !scratch.rows.contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
         let through = scratch.rows.through_contacts;
         // Where impacts are made in one go with the step, they are what goes through.
+        let explained = self.energy_of_a_fall(scratch, part, 0.0);
         let turned = !scratch.rows.at_once
             && level < ENERGY_HALVINGS
-            && through > CONTACT_THROUGH * self.energy_scale.max(scale + excused);
+            && through > explained + CONTACT_THROUGH * self.energy_scale.max(scale + excused);
         if accepted && turned && !made_by_contacts {
             self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);

@@ -16,7 +16,9 @@ use crate::lanes::{F, LANES, Q, V};
 use crate::method::Method;
 use crate::rows::Rows;
 use crate::singular::Watch;
-use crate::solver::{Anderson, Crossing, Factor, Primal, Sharing, Tree, eliminate, neighbours};
+use crate::solver::{
+    Anderson, Crossing, Factor, Law, Primal, Sharing, Tree, eliminate, neighbours,
+};
 use crate::stops::Stops;
 use crate::touching::Touching;
 
@@ -43,6 +45,8 @@ pub struct Scratch {
     pub primal: Option<Box<Primal>>,
     /// The tree of the model's joints, if they are one and something can touch it or laws read velocities.
     pub(crate) tree: Option<Box<Tree>>,
+    /// Memory of the dense problem of rows with bounds; made when there first is one.
+    pub(crate) law: Option<Box<Law>>,
     /// Memory to share loads between redundant rows; made when there first are any.
     pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -112,6 +116,7 @@ impl Scratch {
             direct: None,
             primal: None,
             sharing: None,
+            law: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             touching,
@@ -164,6 +169,9 @@ impl Scratch {
             }
             if let Some(primal) = &mut self.primal {
                 primal.ready = false;
+            }
+            if let Some(law) = &mut self.law {
+                law.ready = false;
             }
             if let Some(tree) = &mut self.tree {
                 tree.forget();

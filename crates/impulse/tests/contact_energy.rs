@@ -202,7 +202,8 @@ fn play(model: &Model, step: f64) -> Result<Outcome, String> {
         let events = simulation.take_events();
         outcome.impacts += events.iter().filter(|e| e.kind == "impact").count();
         let ledger = simulation.ledger();
-        let taken = (ledger.impact_loss + ledger.dissipation) / energy;
+        // Nothing but pushing overlaps out does work here: that is made by contacts, too.
+        let taken = (ledger.impact_loss + ledger.dissipation - ledger.work) / energy;
         lost = lost.max(taken);
         outcome.made = outcome.made.max(lost - taken);
         outcome.growth = outcome.growth.max(ledger.kinetic / energy - 1.0);

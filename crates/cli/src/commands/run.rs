@@ -9,7 +9,7 @@ use gelenk::accuracy::AccuracyError;
 use gelenk::export::sample_json;
 use gelenk::film::film_strip;
 use gelenk::model::{
-    BodyKind, Event, Loaded, Model, Observer, RowBlock, RunReport, RunSettings, Sample, State,
+    BodyKind, Event, Loaded, Model, Observer, RowBlock, RunReport, RunSettings, Sample, State, Stop,
 };
 use gelenk::recording::{FileSink, Header};
 use gelenk::thin::Thinned;
@@ -115,7 +115,8 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     if let Some(failure) = trouble {
         return Ok(answer.failed(failure));
     }
-    if watch.stopped_by_user {
+    // A step that goes on is given up without asking the observer.
+    if watch.stopped_by_user || report.stopped && interrupt::requested() {
         return Ok(answer.failed(stopped(report, &settings, output.as_deref())));
     }
     if output.is_some() || args.film.is_some() {
@@ -152,7 +153,7 @@ fn refuse(model: &Model, settings: &RunSettings) -> Result<(), Failure> {
     if settings.engine == "lagrange" {
         gelenk::lagrange::check_model(model).map_err(|error| Failure::input(error.to_string()))?;
     }
-    if settings.engine == "dae" {
+    if settings.engine == "dae" && settings.contact != "none" {
         gelenk::dae::check_model(model).map_err(|error| Failure::input(error.to_string()))?;
     }
     Ok(())
@@ -251,6 +252,10 @@ impl Observer for Watch<'_> {
             return ControlFlow::Break(());
         }
         self.recorder.as_mut().map_or(ControlFlow::Continue(()), |r| r.step(t))
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        Some(interrupt::stop())
     }
 }
 

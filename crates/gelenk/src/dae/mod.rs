@@ -62,6 +62,8 @@ pub fn run(
     settings: &RunSettings,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
+    let without = (settings.contact == "none").then(|| model.without_contact());
+    let model = without.as_ref().unwrap_or(model);
     check_model(model)?;
     let options =
         options(settings).map_err(|reason| SimulateError::Unsupported { engine: "dae", reason })?;

@@ -10,7 +10,7 @@ mod tree;
 pub use along::{Along, Crossing};
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
-pub(crate) use direct::{eliminate, factorize, neighbours, newton};
+pub(crate) use direct::{Law, eliminate, factorize, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 pub use primal::Primal;
 pub use tree::Tree;

@@ -6,7 +6,7 @@
 
 use gelenk_model::Model;
 
-use super::Factor;
+use super::{Factor, law};
 use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
 use crate::method::Method;
@@ -141,7 +141,7 @@ fn settle_rows(
 ) -> (u64, bool) {
     let floor = scratch.bodies.position_floor();
     scratch.rows.begin_correction(false, &scratch.bodies);
-    let (mut solves, mut first) = (0, f64::INFINITY);
+    let (mut solves, mut first, mut last) = (0, f64::INFINITY, f64::INFINITY);
     // Friction that begins to slip has a finer tolerance from then on.
     let lost = if scratch.rows.contacts.is_empty() { LOST } else { LOST / SLIP_PART };
     if !model.forces.is_empty() && joints_fly_apart(scratch, false) {
@@ -155,6 +155,16 @@ fn settle_rows(
         first = if solves == 0 { worst.max(1.0) } else { first };
         if worst.is_nan() || worst > lost * first {
             break;
+        }
+        // While looks show that it helps.
+        let found = if worst <= 0.5 * last { law::settle(scratch, false) } else { None };
+        last = if found.is_some() { worst } else { 0.0 };
+        if found == Some(true) {
+            solves += 1;
+            continue;
+        }
+        if found.is_some() {
+            look_ahead(model, method, look, floor, scratch);
         }
         solves += settle_linear(scratch);
     }
@@ -195,7 +205,7 @@ fn joints_fly_apart(scratch: &mut Scratch, wanted: bool) -> bool {
 fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) {
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.rows.begin_correction(true, &scratch.bodies);
-    let mut solves = 0;
+    let (mut solves, mut last) = (0, f64::INFINITY);
     while solves < MOST_SOLVES && !scratch.rows.stop.is_asked() {
         let worst = look_at_velocities(tolerance, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
@@ -204,9 +214,17 @@ fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) 
         if !worst.is_finite() {
             break;
         }
+        solves += 1;
+        let found = if worst <= 0.5 * last { law::settle(scratch, true) } else { None };
+        last = if found.is_some() { worst } else { 0.0 };
+        if found == Some(true) {
+            continue;
+        }
+        if found.is_some() {
+            look_at_velocities(tolerance, scratch);
+        }
         solve_and_apply(scratch, true);
         slip_at_instant(scratch);
-        solves += 1;
         if joints_fly_apart(scratch, false) {
             solve_and_apply(scratch, true);
             solves += 1;

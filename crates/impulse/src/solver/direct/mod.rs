@@ -1,11 +1,13 @@
 //! The direct solver: Newton on all joints at once.
 
 pub(super) mod bounded;
+mod law;
 mod share;
 
 pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use gelenk_model::factor::Factor;
 pub(crate) use gelenk_model::factor::{eliminate, neighbours};
+pub(crate) use law::Law;
 pub use share::Sharing;
 pub(super) use share::share as share_loads;
 
