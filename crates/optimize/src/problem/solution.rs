@@ -44,17 +44,54 @@ pub struct Certificate {
 }
 
 impl Solution {
-    /// State and controls of a phase at a time, by lines between nodes.
-    fn at(&self, phase: usize, t: f64) -> (Vec<f64>, Vec<f64>) {
+    /// The interval of a phase in which a time lies, and which part of it has passed.
+    fn interval_at(&self, phase: usize, t: f64) -> (usize, f64) {
         let p = &self.phases[phase];
-        let n = p.controls.len();
-        let k = p.times[1..].partition_point(|end| *end < t).min(n - 1);
+        let k = p.times[1..].partition_point(|end| *end < t).min(p.controls.len() - 1);
         let length = p.times[k + 1] - p.times[k];
-        let s = if length > 0.0 { ((t - p.times[k]) / length).clamp(0.0, 1.0) } else { 0.0 };
-        let mix = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + (b - a) * s).collect();
-        (mix(&p.states[k], &p.states[k + 1]), mix(&p.controls[k].0, &p.controls[k].1))
+        (k, if length > 0.0 { ((t - p.times[k]) / length).clamp(0.0, 1.0) } else { 0.0 })
+    }
+
+    /// Controls of a phase at a time.
+    fn controls_at(&self, phase: usize, t: f64) -> Vec<f64> {
+        let (k, s) = self.interval_at(phase, t);
+        let (a, b) = &self.phases[phase].controls[k];
+        a.iter().zip(b).map(|(a, b)| a + (b - a) * s).collect()
+    }
+
+    /// State of a phase at a time: that of a node, or where the motion leads from the node before. A line between nodes would leave the constraints of a mechanism, and
+    /// between postures half a turn apart it meets no posture at all.
+    fn state_at(&self, phase: usize, t: f64, motion: &dyn Grid) -> Vec<f64> {
+        let p = &self.phases[phase];
+        let (k, s) = self.interval_at(phase, t);
+        // A motion of something else is of no use here; whoever places it says so.
+        let other = p.states[k].len() != motion.full_size();
+        if s <= NODE || s >= 1.0 - NODE || other {
+            return p.states[if s <= NODE { k } else { k + 1 }].clone();
+        }
+        let (t0, t1) = (p.times[k], p.times[k + 1]);
+        let (controls, parameters) = (&p.controls[k], &self.free[..]);
+        let mut run = Rerun { motion, controls, parameters, t0, length: t1 - t0 };
+        let mut y = p.states[k].clone();
+        y.push(0.0);
+        let reached =
+            Integrator::new(Options::with_tolerance(1e-9), t0, &y).ok().and_then(|mut i| {
+                let stop = i.run(&mut run, t.min(t1)).ok()?;
+                (stop == Stop::End && i.y().iter().all(|v| v.is_finite())).then(|| i.y().to_vec())
+            });
+        let mut y = reached.unwrap_or_else(|| {
+            // Nothing leads there: the nearer node.
+            let mut nearer = p.states[if s < 0.5 { k } else { k + 1 }].clone();
+            nearer.push(0.0);
+            nearer
+        });
+        y.pop();
+        y
     }
 }
+
+/// How near to a node a time is that node's, as a part of the interval.
+const NODE: f64 = 1e-7;
 
 impl Instance {
     /// The motion of these variables.
@@ -98,8 +135,8 @@ impl Instance {
         x[at..at + from.free.len().min(self.free.len())]
             .copy_from_slice(&from.free[..from.free.len().min(self.free.len())]);
         let (mut states, mut simulate, mut begin) = (Vec::new(), Vec::new(), Vec::new());
-        // Nodes between those of the motion, by phase.
-        let mut between: Vec<Vec<bool>> = Vec::new();
+        // Nodes between those of the motion that follow one of these, by phase.
+        let mut between: Vec<Vec<usize>> = Vec::new();
         for i in 0..from.phases.len() {
             let phase = &self.program.phases[i];
             let (n, fine) = (phase.motion.intervals(), phase.refine);
@@ -111,32 +148,39 @@ impl Instance {
             let stretched = self.free_duration[i] || from.phases[i].controls.len() == n;
             let stretch = if stretched && new > 0.0 { old / new } else { 1.0 };
             let longer = new * stretch > old * (1.0 + 1e-9);
-            let mut list = Vec::new();
-            let mut new_nodes = Vec::new();
+            let mut list: Vec<Vec<f64>> = Vec::new();
+            let (mut led, mut known) = (Vec::new(), true);
             let mut reached = 0;
             for (node, t) in times.iter().enumerate() {
                 let t = t * stretch;
                 if t <= old * (1.0 + 1e-9) {
                     reached = node;
                 }
-                list.push(from.at(i, t.min(old)).0);
                 let apart = |known: &f64| (known - t).abs() > 1e-9 * old;
-                new_nodes.push(node > 0 && t < old && from.phases[i].times.iter().all(apart));
+                let new = node > 0 && t < old && from.phases[i].times.iter().all(apart);
+                if new && known {
+                    // Its interval leads there, see below.
+                    list.push(list[node - 1].clone());
+                    led.push(node);
+                } else {
+                    list.push(from.state_at(i, t.min(old), &*phase.motion));
+                }
+                known = !new;
             }
-            between.push(new_nodes);
+            between.push(led);
             for node in 0..=n {
                 let piece = node - node % fine;
                 let (start, end) = (times[piece] * stretch, times[(piece + fine).min(n)] * stretch);
                 // Controls may jump: look just inside the piece.
                 let inside = 1e-9 * (end - start);
                 let (a, b) = if phase.kind.is_linear() {
-                    (from.at(i, start + inside).1, from.at(i, end - inside).1)
+                    (from.controls_at(i, start + inside), from.controls_at(i, end - inside))
                 } else {
-                    let middle = from.at(i, 0.5 * (start + end).min(2.0 * old)).1;
+                    let middle = from.controls_at(i, 0.5 * (start + end).min(2.0 * old));
                     (middle.clone(), middle)
                 };
                 if node == n {
-                    let last = from.at(i, times[n] * stretch).1;
+                    let last = from.controls_at(i, times[n] * stretch);
                     self.program.set_controls(&mut x, i, node, &last, &last);
                 } else {
                     self.program.set_controls(&mut x, i, node, &a, &b);
@@ -147,13 +191,10 @@ impl Instance {
             begin.push(reached);
         }
         self.put_states(&mut x, &states, &simulate, &begin);
-        if between.iter().flatten().any(|new| *new) {
-            // Where the grid is finer, the motion itself leads to the new nodes.
-            for (i, new_nodes) in between.iter().enumerate() {
+        if between.iter().any(|led| !led.is_empty()) {
+            for (i, led) in between.iter().enumerate() {
                 let motion = &self.program.phases[i].motion;
-                for node in
-                    (1..new_nodes.len()).filter(|&node| new_nodes[node] && !new_nodes[node - 1])
-                {
+                for &node in led {
                     let point = self.program.motion_point(&x, i, node - 1);
                     if let Ok(full) = motion.arrive(node - 1, point.as_slice())
                         && full.iter().all(|v| v.is_finite())
