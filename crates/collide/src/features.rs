@@ -5,7 +5,7 @@ use gelenk_model::state::Pose;
 
 use crate::curve::point_cone;
 use crate::mesh::NONE;
-use crate::narrow::{CROSSING, EXACTLY_FLAT, FLAT, Found, LOOSE, Meeting, OVER};
+use crate::narrow::{CROSSING, EXACTLY_FLAT, FLAT, Found, LOOSE, Meeting, Near, OVER};
 use crate::solid::{CONE, CORNER, EDGE, FACE, Kind, RIM, SECOND, index};
 use crate::touch::{Feature, PARALLEL, Place, Touch};
 
@@ -27,6 +27,8 @@ pub(crate) struct Scratch {
     faces: [Vec<Moved<2>>; 2],
     triangles: Vec<u32>,
     numbers: Vec<u32>,
+    /// How far corners are outside the other solid, where that is known.
+    outside: Vec<f64>,
     /// Used by `thin_out`.
     pub(crate) places: Vec<Place>,
 }
@@ -68,8 +70,13 @@ impl Region {
 }
 
 impl Meeting<'_> {
-    /// Moves the features that lie where the boxes of the two solids, grown by the reach, overlap; false if nowhere.
-    pub(crate) fn gather(&self, scratch: &mut Scratch) -> bool {
+    /// Moves the features that lie where the boxes of the two solids, grown by the reach, overlap, and that are `near`; false if nowhere.
+    pub(crate) fn gather(&self, near: Near, scratch: &mut Scratch) -> bool {
+        let slab = match near {
+            Near::Boxes => None,
+            Near::Slab(slab) => Some(slab),
+            Near::Nothing => return false,
+        };
         let depth = self.depth();
         // Corners lie on the border of their own box: rounding must not put them outside.
         let room = self.reach + OVER * self.scale();
@@ -95,15 +102,21 @@ impl Meeting<'_> {
             faces.clear();
             // In the body's frame, so that only what is near has to be moved.
             let (region, deep) = (region.seen_from(pose), deep.seen_from(pose));
+            let slab = slab.map(|slab| slab.seen_from(k, pose));
+            let between =
+                |p: &Vec3, more: f64| slab.is_none_or(|(m, c)| m.dot(p) + c <= room + more);
             let mut corner = |i: usize| {
                 let corner = &solid.corners[i];
-                if region.holds(&corner.p, corner.round) {
+                if between(&corner.p, corner.round) && region.holds(&corner.p, corner.round) {
                     corners.push(Moved { i: index(i), v: [pose.point(&corner.p)] });
                 }
             };
             let mut edge = |i: usize| {
                 let edge = &solid.edges[i];
-                if region.meets(&edge.p, &(edge.e * edge.length), edge.round) {
+                let along = edge.e * edge.length;
+                if (between(&edge.p, edge.round) || between(&(edge.p + along), edge.round))
+                    && region.meets(&edge.p, &along, edge.round)
+                {
                     let [s, t] = edge.into.map(|into| pose.rot * into);
                     let v = [pose.point(&edge.p), pose.rot * edge.e, s, t];
                     edges.push(Moved { i: index(i), v });
@@ -111,7 +124,11 @@ impl Meeting<'_> {
             };
             let mut face = |i: usize| {
                 let face = &solid.faces[i];
-                if deep.meets_plane(&face.p, &face.n) {
+                // A corner may be behind a face by the depth.
+                let (middle, radius) = &face.ball;
+                let there = slab.is_none()
+                    || between(middle, radius + depth) && deep.holds(middle, *radius);
+                if there && deep.meets_plane(&face.p, &face.n) {
                     let v = [pose.point(&face.p), pose.rot * face.n];
                     faces.push(Moved { i: index(i), v });
                 }
@@ -144,14 +161,17 @@ impl Meeting<'_> {
     }
 
     /// Corners and rims of solid `a` on the faces of the other.
-    pub(crate) fn corners_and_faces(&self, a: usize, scratch: &Scratch, out: &mut Found<'_>) {
+    pub(crate) fn corners_and_faces(&self, a: usize, scratch: &mut Scratch, out: &mut Found<'_>) {
         let b = 1 - a;
+        let Scratch { corners, faces, outside, .. } = scratch;
+        outside.clear();
+        outside.resize(corners[a].len(), f64::NAN);
         let solid = self.solids[a];
         let depth = self.depth();
         let angle = LOOSE + 2.0 * self.spin() * self.h;
-        for Moved { i: j, v: [q, n] } in &scratch.faces[b] {
+        for Moved { i: j, v: [q, n] } in &faces[b] {
             let n_body = self.poses[a].rot.tr_mul(n);
-            for Moved { i, v: [p] } in &scratch.corners[a] {
+            for (Moved { i, v: [p] }, outside) in corners[a].iter().zip(&mut *outside) {
                 let corner = &solid.corners[*i as usize];
                 let distance = n.dot(&(p - q));
                 let gap = distance - corner.round;
@@ -162,7 +182,7 @@ impl Meeting<'_> {
                 if solid.rays_of(corner).iter().any(|ray| ray.dot(&n_body) < -2.0 * angle) {
                     continue;
                 }
-                if distance < 0.0 && !self.way_in(a, p, distance) {
+                if distance < 0.0 && !self.way_in(a, p, distance, outside) {
                     continue;
                 }
                 if corner.mark
@@ -182,11 +202,16 @@ impl Meeting<'_> {
     }
 
     /// Whether a point of solid `a` that lies inside the other, behind the surface of one of its features by
-    /// `distance`, can have come in there: it is no deeper behind any other.
-    fn way_in(&self, a: usize, p: &Vec3, distance: f64) -> bool {
+    /// `distance`, can have come in there: it is no deeper behind any other. `outside` is how far it is outside, NaN where that is not known yet.
+    fn way_in(&self, a: usize, p: &Vec3, distance: f64, outside: &mut f64) -> bool {
         let (other, pose) = (self.solids[1 - a], self.poses[1 - a]);
-        matches!(other.kind, Kind::Surface | Kind::Round)
-            || other.outside(&pose.rot.tr_mul(&(p - pose.s))) <= distance + OVER * other.radius
+        if matches!(other.kind, Kind::Surface | Kind::Round) {
+            return true;
+        }
+        if outside.is_nan() {
+            *outside = other.outside(&pose.rot.tr_mul(&(p - pose.s)));
+        }
+        *outside <= distance + OVER * other.radius
     }
 
     /// Edges against edges, rounded or not.
@@ -252,6 +277,7 @@ impl Meeting<'_> {
                     continue;
                 }
                 let number = CORNER | i;
+                let mut outside = f64::NAN;
                 for Moved { i: j, v: [q, w, ..] } in &scratch.edges[1 - a] {
                     let edge = &other.edges[*j as usize];
                     let round = corner.round + edge.round;
@@ -264,7 +290,7 @@ impl Meeting<'_> {
                         continue;
                     }
                     let distance = (d - w * along).norm() - edge.round;
-                    let deep = distance < 0.0 && !self.way_in(a, p, distance);
+                    let deep = distance < 0.0 && !self.way_in(a, p, distance, &mut outside);
                     if distance - corner.round <= self.reach && !deep {
                         self.consider(self.touch(a, number, EDGE | j), LOOSE, out);
                     }
@@ -273,7 +299,7 @@ impl Meeting<'_> {
                     let pose = self.poses[1 - a];
                     let q = pose.rot.tr_mul(&(p - pose.s));
                     let distance = point_cone(&q, &cone.apex, &cone.axis, cone.sine, cone.cosine).1;
-                    if distance < 0.0 && !self.way_in(a, p, distance) {
+                    if distance < 0.0 && !self.way_in(a, p, distance, &mut outside) {
                         continue;
                     }
                     self.consider(self.touch(a, number, CONE | index(j)), LOOSE, out);

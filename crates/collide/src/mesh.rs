@@ -5,7 +5,7 @@ use gelenk_model::mesh::TriMesh;
 use rustc_hash::FxHashMap;
 
 use crate::convex::{self, Tree};
-use crate::solid::{Edge, Face, Kind, Side, Solid, index};
+use crate::solid::{Edge, Face, Kind, Side, Solid, ball_around, index};
 
 /// Triangles are one face where their normals differ by less, rad.
 const SAME_PLANE: f64 = 1e-7;
@@ -147,7 +147,8 @@ pub(crate) fn surface(mesh: &TriMesh) -> Option<Solid> {
             sharp[j as usize] = true;
         }
         let sides = [first, index(solid.sides.len())];
-        solid.faces.push(Face { p, n, sides, radius: f64::INFINITY });
+        let ball = ball_around(surface.triangles[t].iter().copied());
+        solid.faces.push(Face { p, n, sides, radius: f64::INFINITY, ball });
     }
     // Corners where sharp edges end, with the directions of all edges that leave them.
     let mut leaving: Vec<(u32, u32)> = triangles

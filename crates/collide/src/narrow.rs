@@ -3,8 +3,9 @@
 use gelenk_model::math::Vec3;
 use gelenk_model::state::{Pose, Twist};
 
+use crate::crossing::separation;
 use crate::features::Scratch;
-use crate::solid::{CORNER, FACE, Kind, RIM, Solid, index};
+use crate::solid::{CORNER, FACE, Kind, Placed, RIM, Solid, index};
 use crate::touch::{Place, Touch, TouchKey};
 
 /// Sharp features and rounded ones must face each other to this angle, rad: a ball that rolls over an edge feels the
@@ -22,6 +23,41 @@ const MERGE: f64 = 1e-4;
 const DEEP: f64 = 0.1;
 /// The same for surfaces, which may be thin.
 const SHALLOW: f64 = 0.02;
+
+/// Pairs of features beyond which it is worth to ask first where two convex solids are near each other. (Two boxes have 240.)
+const MANY: usize = 1000;
+
+/// Two planes between which convex solids can come together: no point of a that is beyond `high` by more than the reach comes to b within it, and no
+/// point of b so far below `low` comes to a.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slab {
+    /// From b to a; any direction will do, that of the distance leaves least between the planes.
+    normal: Vec3,
+    /// n·x of the lowest point of a.
+    low: f64,
+    /// n·x of the highest point of b.
+    high: f64,
+}
+
+impl Slab {
+    /// m and c of solid `k` at its pose: how far a point p (body frame) is from the other solid at least, m·p + c.
+    pub(crate) fn seen_from(&self, k: usize, pose: &Pose) -> (Vec3, f64) {
+        let at = self.normal.dot(&pose.s);
+        let m = pose.rot.tr_mul(&self.normal);
+        if k == 0 { (m, at - self.high) } else { (-m, self.low - at) }
+    }
+}
+
+/// Which features of a pair are worth a look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Near {
+    /// All that are in the boxes of both.
+    Boxes,
+    /// Those between two planes.
+    Slab(Slab),
+    /// None.
+    Nothing,
+}
 
 /// One pair of solids at one moment.
 pub(crate) struct Meeting<'a> {
@@ -54,25 +90,53 @@ impl Found<'_> {
 impl Meeting<'_> {
     /// Lists the touches of the pair.
     pub(crate) fn list(&self, scratch: &mut Scratch, out: &mut Vec<Touch>) {
-        let first = out.len();
         match [self.solids[0].kind, self.solids[1].kind] {
             [_, Kind::Plane] => self.on_plane(0, out),
             [Kind::Plane, _] => self.on_plane(1, out),
-            _ => {
-                if self.gather(scratch) {
-                    let mut places = std::mem::take(&mut scratch.places);
-                    places.clear();
-                    let mut found = Found { touches: out, places: &mut places };
-                    self.corners_and_faces(0, scratch, &mut found);
-                    self.corners_and_faces(1, scratch, &mut found);
-                    self.lines(scratch, &mut found);
-                    self.points(scratch, &mut found);
-                    self.curves(scratch, &mut found);
-                    self.thin_out(first, &mut places, out);
-                    scratch.places = places;
-                }
-            }
+            _ => self.list_near(self.near(), scratch, out),
         }
+    }
+
+    /// Lists those of the features that are `near`.
+    fn list_near(&self, near: Near, scratch: &mut Scratch, out: &mut Vec<Touch>) {
+        let first = out.len();
+        if !self.gather(near, scratch) {
+            return;
+        }
+        let mut places = std::mem::take(&mut scratch.places);
+        places.clear();
+        let mut found = Found { touches: out, places: &mut places };
+        self.corners_and_faces(0, scratch, &mut found);
+        self.corners_and_faces(1, scratch, &mut found);
+        self.lines(scratch, &mut found);
+        self.points(scratch, &mut found);
+        self.curves(scratch, &mut found);
+        self.thin_out(first, &mut places, out);
+        scratch.places = places;
+    }
+
+    /// Where the two are near each other. Few features are looked at one by one sooner than this is known.
+    fn near(&self) -> Near {
+        let [a, b] = self.solids;
+        let many = a.corners.len() * b.faces.len()
+            + b.corners.len() * a.faces.len()
+            + a.edges.len() * b.edges.len()
+            > MANY;
+        if !many || self.solids.iter().any(|s| matches!(s.kind, Kind::Surface | Kind::Plane)) {
+            return Near::Boxes;
+        }
+        let [pose_a, pose_b] = self.poses;
+        let found = separation(self.solids, pose_a, pose_b, &(pose_a.s - pose_b.s));
+        if !found.distance.is_finite() {
+            return Near::Boxes;
+        }
+        if found.distance > self.reach {
+            return Near::Nothing;
+        }
+        let [round_a, round_b] =
+            [0, 1].map(|k| Placed { solid: self.solids[k], pose: self.poses[k] }.round());
+        let [p, q] = found.points.map(|p| found.normal.dot(&p));
+        Near::Slab(Slab { normal: found.normal, low: p - round_a, high: q + round_b })
     }
 
     /// A solid on a half space: its corners, rounded or not, and the lowest points of its rims. The plane has no end, so
@@ -276,3 +340,89 @@ fn moved(pose: &Pose, twist: &Twist, t: f64) -> Pose {
 pub(crate) const FLAT: f64 = 0.02;
 /// A rim that lies flat to this sine has no lowest point.
 pub(crate) const EXACTLY_FLAT: f64 = 1e-6;
+
+#[cfg(test)]
+mod tests {
+    use gelenk_model::math::{Mat3, Quat};
+
+    use super::*;
+    use crate::mesh::hull;
+
+    /// SplitMix64: small, and the same everywhere.
+    struct Random(u64);
+
+    impl Random {
+        fn between(&mut self, low: f64, high: f64) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            low + (high - low) * ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        }
+
+        fn vector(&mut self) -> Vec3 {
+            Vec3::from_fn(|_, _| self.between(-1.0, 1.0))
+        }
+
+        fn rot(&mut self) -> Mat3 {
+            Quat::from_scaled_axis(self.vector() * 3.0).to_rotation_matrix().into_inner()
+        }
+
+        /// A body like an egg that was cut, with some hundred faces.
+        fn egg(&mut self) -> Solid {
+            let axes = Vec3::new(0.1, 0.06, 0.03);
+            let points: Vec<Vec3> = (0..80)
+                .map(|_| self.vector().normalize().component_mul(&axes))
+                .map(|p| Vec3::new(p.x, p.y, p.z.max(-0.01)))
+                .collect();
+            hull(&points).expect("an egg has a volume")
+        }
+    }
+
+    /// Between the planes lies all that can touch: the list is the one of all features in the boxes.
+    #[test]
+    fn touches_of_many_features_lie_between_two_planes() {
+        let mut random = Random(2003);
+        let (mut listed, mut nothing) = (0, 0);
+        for case in 0..400 {
+            let [a, b] = [random.egg(), random.egg()];
+            let solids = [&a, &b];
+            let mut poses = [
+                Pose { s: Vec3::zeros(), rot: random.rot() },
+                Pose { s: random.vector().normalize(), rot: random.rot() },
+            ];
+            let far = separation(solids, &poses[0], &poses[1], &poses[1].s);
+            // As deep as features are looked for, touching, or apart by more than the reach.
+            let gap = random.between(-0.004, 0.006);
+            poses[1].s += far.normal * (far.distance - gap);
+            let twists = [0, 1].map(|_| Twist { s_dot: random.vector(), omega: random.vector() });
+            let meeting = Meeting {
+                solids,
+                poses: [&poses[0], &poses[1]],
+                twists: [&twists[0], &twists[1]],
+                bodies: [0, 1],
+                colliders: [0, 1],
+                pair: 0,
+                h: 1e-3,
+                reach: 0.004,
+                margin: 1e-6,
+            };
+            let mut scratch = Scratch::default();
+            let (mut all, mut some) = (Vec::new(), Vec::new());
+            meeting.list_near(Near::Boxes, &mut scratch, &mut all);
+            match meeting.near() {
+                Near::Boxes => panic!("case {case}: few features"),
+                Near::Nothing => {
+                    assert!(gap > 0.004 - 1e-6, "case {case}: at {gap} nothing is near");
+                    nothing += 1;
+                }
+                near @ Near::Slab(_) => {
+                    meeting.list_near(near, &mut scratch, &mut some);
+                    assert_eq!(all, some, "case {case}, gap {gap}");
+                    listed += all.len();
+                }
+            }
+        }
+        assert!(listed > 100 && nothing > 30, "{listed} touches, {nothing} times nothing");
+    }
+}

@@ -52,6 +52,8 @@ pub(crate) struct Face {
     pub(crate) sides: [u32; 2],
     /// Radius around p of a round face; infinite for polygons and planes.
     pub(crate) radius: f64,
+    /// Middle and radius of a ball around it; infinite for planes.
+    pub(crate) ball: (Vec3, f64),
 }
 
 /// A side of a face: the inside has s·x ≥ c.
@@ -148,10 +150,10 @@ impl Solid {
         self.corners.push(Corner { p, round, rays, mark: false });
     }
 
-    fn face(&mut self, p: Vec3, n: Vec3, sides: impl Iterator<Item = Side>, radius: f64) {
-        let first = index(self.sides.len());
-        self.sides.extend(sides);
-        self.faces.push(Face { p, n, sides: [first, index(self.sides.len())], radius });
+    /// A round face, or all of a plane.
+    fn disk(&mut self, p: Vec3, n: Vec3, radius: f64) {
+        let end = index(self.sides.len());
+        self.faces.push(Face { p, n, sides: [end, end], radius, ball: (p, radius) });
     }
 
     pub(crate) fn rays_of(&self, corner: &Corner) -> &[Vec3] {
@@ -186,7 +188,7 @@ impl Solid {
     pub(crate) fn plane(frame: &Pose) -> Self {
         let mut solid = Solid::empty(Kind::Plane);
         let z = frame.rot.column(2).into_owned();
-        solid.face(frame.s, z, std::iter::empty(), f64::INFINITY);
+        solid.disk(frame.s, z, f64::INFINITY);
         solid.bounded(frame.s, f64::INFINITY)
     }
 
@@ -219,16 +221,18 @@ impl Solid {
         let mut halves: Vec<(u32, u32, Vec3)> = Vec::new();
         for (l, n) in loops.iter().zip(normals) {
             let p = corners[l[0] as usize];
-            let mut sides = Vec::with_capacity(l.len());
+            let first = index(solid.sides.len());
             for (k, &i) in l.iter().enumerate() {
                 let j = l[(k + 1) % l.len()];
                 let (x, y) = (corners[i as usize], corners[j as usize]);
                 let inward = n.cross(&(y - x)).normalize();
-                sides.push(Side { s: inward, c: inward.dot(&x) });
+                solid.sides.push(Side { s: inward, c: inward.dot(&x) });
                 neighbours[i as usize].push(j);
                 halves.push((i.min(j), i.max(j), inward));
             }
-            solid.face(p, *n, sides.into_iter(), f64::INFINITY);
+            let sides = [first, index(solid.sides.len())];
+            let ball = ball_around(l.iter().map(|&i| corners[i as usize]));
+            solid.faces.push(Face { p, n: *n, sides, radius: f64::INFINITY, ball });
         }
         halves.sort_by_key(|h| (h.0, h.1));
         for pair in halves.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
@@ -243,9 +247,10 @@ impl Solid {
                 neighbours.iter().map(|&j| (corners[j as usize] - p).normalize()).collect();
             solid.corner(*p, 0.0, &rays);
         }
-        let middle = corners.iter().sum::<Vec3>() / corners.len() as f64;
-        let radius = corners.iter().map(|p| (p - middle).norm()).fold(0.0, f64::max);
+        let (middle, radius) = ball_around(corners.iter().copied());
+        let half = corners.iter().fold(Vec3::zeros(), |half, p| half.sup(&(p - middle).abs()));
         let mut solid = solid.bounded(middle, radius);
+        solid.half = Mat3::from_diagonal(&half);
         solid.extent = corners.iter().map(Vec3::norm).fold(0.0, f64::max);
         solid
     }
@@ -256,7 +261,7 @@ impl Solid {
         let z = frame.rot.column(2).into_owned();
         for sign in [-1.0, 1.0] {
             let (centre, axis) = (frame.s + z * (sign * length / 2.0), z * sign);
-            solid.face(centre, axis, std::iter::empty(), radius);
+            solid.disk(centre, axis, radius);
             solid.rim(frame, centre, axis, radius, 0.0, 1.0);
         }
         let p = frame.s - z * (length / 2.0);
@@ -272,7 +277,7 @@ impl Solid {
         let slant = radius.hypot(length);
         let (sine, cosine) = (radius / slant, length / slant);
         let (base, apex) = (frame.s - z * (length / 2.0), frame.s + z * (length / 2.0));
-        solid.face(base, -z, std::iter::empty(), radius);
+        solid.disk(base, -z, radius);
         solid.rim(frame, base, -z, radius, sine, cosine);
         solid.cones.push(Cone { apex, axis: z, sine, cosine, slant });
         // The tip: its normals are within 90° − α of the axis.
@@ -457,6 +462,14 @@ impl Support for Placed<'_> {
         }
         self.pose.point(&best.1)
     }
+}
+
+/// A ball around points, and around the middle of their box.
+pub(crate) fn ball_around(points: impl Iterator<Item = Vec3> + Clone) -> (Vec3, f64) {
+    let none = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+    let (low, high) = points.clone().fold(none, |(low, high), p| (low.inf(&p), high.sup(&p)));
+    let middle = (low + high) / 2.0;
+    (middle, points.map(|p| (p - middle).norm()).fold(0.0, f64::max))
 }
 
 /// Numbers of features fit into 27 bits: the loader keeps meshes far below.

@@ -339,7 +339,7 @@ impl Rows {
         state: &State,
     ) -> (f64, f64) {
         let Some(rows) = model.rows.get(i) else {
-            return (-self.contact(i).gap(&bodies.poses), self.rate(i, bodies));
+            return (-self.contact(i).place.gap, self.rate(i, bodies));
         };
         let c = match &rows.kind {
             RowKind::Stop(stop) => {

@@ -73,6 +73,8 @@ pub(crate) struct Contact {
     apart: Vec3,
     /// See [`ContactMemory`].
     pub memory: ContactMemory,
+    /// Whether it pushes a deep overlap out in the running stage.
+    pushes_out: bool,
     /// Impulse on body a in the running step, world frame, N s.
     pub given: Vec3,
 }
@@ -89,6 +91,7 @@ impl Contact {
             arms: [Vec3::zeros(); 2],
             apart: Vec3::zeros(),
             memory,
+            pushes_out: false,
             given: Vec3::zeros(),
         }
     }
@@ -172,6 +175,13 @@ impl Rows {
     pub(crate) fn slipped(&self, i: usize) -> bool {
         let memory = &self.contact(i).memory;
         self.is_slide(i) && !memory.sticks && memory.impulse[0] != 0.0
+    }
+
+    /// The Jacobian of a contact's row for its first (`slot` 0) or second body.
+    #[inline]
+    pub(crate) fn contact_row(&self, row: usize, slot: usize) -> &[f64] {
+        // Rows of contacts follow each other, 12 numbers each.
+        &self.jac[self.model_size.jac + 12 * (row - self.model_size.rows) + 6 * slot..][..6]
     }
 
     /// The block of the normal that goes with block `i` of a contact.
@@ -304,6 +314,8 @@ impl Rows {
     /// Notes which points touch, when a step begins at the poses of the rows.
     pub(crate) fn begin_contacts(&mut self, poses: &[Pose]) {
         self.exchanged = 0.0;
+        self.through_contacts = 0.0;
+        self.pushed_out = 0.0;
         self.loose = 0.0;
         for contact in &mut self.contacts {
             let point = contact.point();
@@ -329,7 +341,18 @@ impl Rows {
         }
     }
 
-    /// Begins a velocity correction with what contacts gave at the start of the step: bodies at rest need the same again.
+    /// What contacts gave at the start of the step as the guess for a velocity correction: bodies at rest need the same again.
+    pub(crate) fn guess_velocities(&mut self) {
+        for i in self.model_size.blocks..self.blocks.len() {
+            if !self.inactive[i] {
+                let rows =
+                    self.blocks[i].first_row..self.blocks[i].first_row + self.blocks[i].n_rows;
+                self.velocity_impulse[rows.clone()].copy_from_slice(&self.impulse[rows]);
+            }
+        }
+    }
+
+    /// Begins a velocity correction with that.
     pub(crate) fn begin_velocities(&mut self, bodies: &mut Bodies) {
         for i in self.model_size.blocks..self.blocks.len() {
             if self.inactive[i] {
@@ -376,10 +399,11 @@ impl Rows {
 
     /// Targets within deep overlaps, which go slowly: [`PUSH_OUT`] of the depth in a second, [`PUSH_PART`] of it at most in a whole step.
     /// Taking all of it away in one step would make speeds depth/h out of it, and energy.
-    pub(crate) fn target_deep(&mut self, keep: f64, poses: &[Pose]) {
-        for contact in &self.contacts {
-            let deep = -contact.gap(poses);
-            if deep > 2.0 * self.overlap_allowed {
+    pub(crate) fn target_deep(&mut self, keep: f64) {
+        for contact in &mut self.contacts {
+            let deep = -contact.place.gap;
+            contact.pushes_out = deep > 2.0 * self.overlap_allowed;
+            if contact.pushes_out {
                 let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
                 let push = self.overlap_allowed.max(part * deep);
                 self.target[self.blocks[contact.first_block].first_row] =
@@ -528,18 +552,20 @@ impl Rows {
         if p.iter().all(|p| *p == 0.0) {
             return 0.0;
         }
-        // The impulse over both bodies' mean velocities.
-        let jac = &self.jac[self.blocks[i].jac..][..12 * n];
-        let mut given = [0.0; 12];
-        for (row, p) in jac.chunks_exact(12).zip(p) {
-            for (given, j) in given.iter_mut().zip(row) {
-                *given += j * p;
-            }
-        }
+        // The impulse over the mean velocities of the bodies that move.
+        let block = &self.blocks[i];
         let mut sum = 0.0;
-        for (given, &body) in
-            given.chunks_exact(6).zip(&self.body_list[self.blocks[i].first_body..])
-        {
+        for (slot, &body) in self.body_list[block.first_body..][..2].iter().enumerate() {
+            if bodies.fixed[body] {
+                continue;
+            }
+            let mut given = [0.0; 6];
+            for (row, p) in p.iter().enumerate() {
+                let jac = &self.jac[block.jac + 12 * row + 6 * slot..][..6];
+                for k in 0..6 {
+                    given[k] += jac[k] * p;
+                }
+            }
             let (before, after) = (&bodies.twists_before[body], &bodies.twists[body]);
             let (slide, turn) = (before.s_dot + after.s_dot, before.omega + after.omega);
             sum += given[0] * slide.x + given[1] * slide.y + given[2] * slide.z;
@@ -548,15 +574,28 @@ impl Rows {
         -0.5 * sum
     }
 
-    /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged`.
+    /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged` and `through_contacts`. What contacts
+    /// that push deep overlaps out take at both ends of a stage counts at its end; what they give is none of it, but goes to `pushed_out`.
     pub(crate) fn contact_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
-        let (mut sum, mut size) = (0.0, 0.0);
+        let (mut sum, mut size, mut pushing) = (0.0, 0.0, 0.0);
         for contact in self.contacts.iter().filter(|contact| !self.inactive[contact.first_block]) {
             let loss = self.work_against(contact.first_block, bodies, end);
-            sum += loss;
-            size += loss.abs();
+            if contact.pushes_out {
+                pushing += loss;
+            } else {
+                sum += loss;
+                size += loss.abs();
+            }
         }
-        self.exchanged += size;
+        self.exchanged += size + f64::abs(pushing);
+        self.through_contacts += size;
+        if end {
+            let both = std::mem::take(&mut self.pushing_loss) + pushing;
+            self.pushed_out += (-both).max(0.0);
+            sum += both.max(0.0);
+        } else {
+            self.pushing_loss = pushing;
+        }
         sum
     }
 

@@ -1,7 +1,7 @@
 //! Force laws along joint coordinates: drives, springs and dampers at joints, evaluated together.
 
 use gelenk_model::force::JointAxis;
-use gelenk_model::joint::PairRow;
+use gelenk_model::joint::{JointKind, PairRow};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
 use gelenk_model::state::{Twist, Wrench};
@@ -35,8 +35,9 @@ pub(crate) struct Driven {
     pub rate: f64,
     /// Sum of −∂τ/∂q̇ of its laws at the last look.
     pub damping: f64,
-    /// Sum of τ of its laws at the last look.
+    /// Sum of τ of its laws at the last look, all and by ledger line.
     force: f64,
+    lines: [f64; 3],
     /// Its laws at a look before: [`Driven::law`].
     pub read: [f64; 3],
     /// Sum over both bodies of the largest answer to a torque, 1/(kg m²); constant.
@@ -63,6 +64,7 @@ impl Drives {
                         rate: 0.0,
                         damping: 0.0,
                         force: 0.0,
+                        lines: [0.0; 3],
                         read: [0.0; 3],
                         lightest: bodies.iter().map(|&i| model.bodies[i].inertia_inv.max()).sum(),
                     });
@@ -93,21 +95,51 @@ impl Drives {
     pub(crate) fn look(&mut self, model: &Model, at: &Instant<'_>) {
         for own in &mut self.axes {
             if !self.ready {
-                own.row = model.joint_coordinate_row(own.axis.joint, own.axis.which, at);
+                let joint = &model.joints[own.axis.joint.index()];
+                own.row = if let JointKind::Hinge(hinge) = &joint.kind {
+                    // The most of them, without looking further: b turns against a about the axis of a.
+                    let n = at.poses[own.bodies[0]].rot * hinge.axis();
+                    [0.0, 0.0, 0.0, -n.x, -n.y, -n.z, 0.0, 0.0, 0.0, n.x, n.y, n.z]
+                } else {
+                    model.joint_coordinate_row(own.axis.joint, own.axis.which, at)
+                };
                 own.q = at.coordinates[own.slot];
                 let w = &own.row;
                 own.slides = [w[0], w[1], w[2], w[6], w[7], w[8]].iter().any(|w| *w != 0.0);
             }
             own.rate = own.rate_of(at.twists);
-            (own.damping, own.force) = (0.0, 0.0);
+            (own.damping, own.force, own.lines) = (0.0, 0.0, [0.0; 3]);
         }
         self.ready = true;
     }
 
-    /// Adds the load of force `i`; false if it does not act along a joint coordinate.
+    /// The energy that laws of each ledger line give at an instant, over `dt` seconds, where all act along joint coordinates: τ dt · ½ (q̇⁻ + q̇⁺); and
+    /// what of it goes in or out, all together. None where some do not.
+    pub(crate) fn given(
+        &self,
+        before: &[Twist],
+        after: &[Twist],
+        dt: f64,
+    ) -> Option<([f64; 3], f64)> {
+        if self.of_force.contains(&None) {
+            return None;
+        }
+        let (mut sums, mut size) = ([0.0; 3], 0.0);
+        for own in &self.axes {
+            let way = 0.5 * dt * (own.rate_of(before) + own.rate_of(after));
+            for (sum, force) in sums.iter_mut().zip(own.lines) {
+                *sum += force * way;
+            }
+            size += (own.lines[1] * way).abs() + (own.lines[2] * way).abs();
+        }
+        Some((sums, size))
+    }
+
+    /// Adds the load of force `i`, one of ledger line `line`; false if it does not act along a joint coordinate.
     pub(crate) fn add_wrench(
         &mut self,
         i: usize,
+        line: usize,
         model: &Model,
         signals: &[f64],
         wrench: &mut [Wrench],
@@ -116,6 +148,7 @@ impl Drives {
         let Some(law) = model.forces[i].kind.along(own.q, own.rate, signals) else { return false };
         own.damping += law.damping;
         own.force += law.force;
+        own.lines[line] += law.force;
         for (w, body) in own.row.chunks_exact(6).zip(own.bodies) {
             let wrench = &mut wrench[body];
             if own.slides {

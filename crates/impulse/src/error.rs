@@ -74,6 +74,14 @@ pub enum StepError {
         /// Time at the end of the step, s.
         t: f64,
     },
+    /// Lasting contacts turn the motion so far that their impulses hold much of its energy. The step is too long for the motion.
+    #[error("contacts turn the motion, with {through:.2e} J in a step at t = {t} s")]
+    Turned {
+        /// Energy that goes through normals at both ends of the step, J.
+        through: f64,
+        /// Time at the end of the step, s.
+        t: f64,
+    },
     /// Dampers throw bodies back faster than they came: they would stop them in a fraction of the step.
     #[error("dampers too strong for the step throw {thrown:.2e} J back at t = {t} s")]
     Dampers {
@@ -112,6 +120,34 @@ pub enum StepError {
         /// The force element.
         force: usize,
         /// Time, s.
+        t: f64,
+    },
+    /// A body with three different moments turns farther in a step than is followed.
+    #[error(
+        "body {body} turns by {turn:.1e} rad at t = {t} s; {most:.0} rad in a step are followed"
+    )]
+    Spin {
+        /// The body.
+        body: usize,
+        /// Its turn over the step, rad.
+        turn: f64,
+        /// The most that is followed, rad.
+        most: f64,
+        /// Time, s.
+        t: f64,
+    },
+    /// The step takes more tries than any step may ([`MOST_TRIES`](crate::MOST_TRIES)).
+    #[error("a step takes more than {tries} tries at t = {t} s")]
+    Work {
+        /// Tries made.
+        tries: u32,
+        /// Time reached within the step, s.
+        t: f64,
+    },
+    /// Someone asked to stop ([`Stop`](gelenk_model::run::Stop)).
+    #[error("stopped within the step from t = {t} s")]
+    Stopped {
+        /// Time reached within the step, s.
         t: f64,
     },
     /// A body has left the numbers.

@@ -82,6 +82,14 @@ pub(crate) fn explain(
             );
             (reason, name)
         }
+        StepError::Turned { through, t } => {
+            let name = fastest_body(model, state);
+            let reason = format!(
+                "contacts turn the motion of `{name}` too far in a step at t = {t} s (step {step}), with {through:.2e} J, with steps down to {h:.1e} s: \
+                 {try_step}"
+            );
+            (reason, name)
+        }
         StepError::Dampers { thrown, t } => {
             let name = fastest_body(model, state);
             let reason = format!(
@@ -116,6 +124,30 @@ pub(crate) fn explain(
                  it may take a root of a negative number or divide by zero"
             );
             (reason, name)
+        }
+        StepError::Spin { body, turn, most, t } => {
+            let name = &model.bodies[body].name;
+            let reason = format!(
+                "body `{name}` turns by {:.1e} revolutions in one step at t = {t} s (step {step}): the turn of a body with three different \
+                 moments of inertia is followed over {:.0} revolutions a step; take a step of {:.1e} s or less, or give it two equal moments, \
+                 whose turn has a closed form",
+                turn / std::f64::consts::TAU,
+                most / std::f64::consts::TAU,
+                0.5 * h * most / turn // tumbling, it may become faster
+            );
+            (reason, name.clone())
+        }
+        StepError::Work { tries, t } => {
+            let name = fastest_body(model, state);
+            let reason = format!(
+                "one step takes more than {tries} tries (step {step}, got to t = {t} s): bodies that touch or joints find no end, the fastest \
+                 body is `{name}`; {try_step} or a larger tolerance, or `contact = \"coarse\"`, which does not look for every impact"
+            );
+            (reason, name)
+        }
+        StepError::Stopped { t } => {
+            let reason = format!("stopped within step {step}, at t = {t} s");
+            return Failure { reason, element: None };
         }
         StepError::NotFinite { body, t } => {
             let name = &model.bodies[body].name;

@@ -35,7 +35,7 @@ pub(crate) struct Hinges {
 
 /// Four hinges. Lanes without one repeat another, and are not written.
 #[derive(Clone, Debug)]
-struct Group {
+pub(crate) struct Group {
     used: [bool; LANES],
     /// Block, first row, start of the Jacobian, joint, and allowed error if it is not the run's.
     block: [usize; LANES],
@@ -66,15 +66,39 @@ pub(crate) fn matrices<'a>(own: [usize; LANES], of: impl Fn(usize) -> &'a Mat3) 
     M { x: column(0), y: column(1), z: column(2) }
 }
 
-/// Velocities of the two sides: ṡ and ω.
+/// Poses of four bodies: centres and axes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) s: V,
+    pub(crate) rot: M,
+}
+
+impl Place {
+    #[inline(always)]
+    pub(crate) fn gather(own: [usize; LANES], poses: &[Pose]) -> Self {
+        Place { s: V::gather(|k| &poses[own[k]].s), rot: matrices(own, |i| &poses[i].rot) }
+    }
+}
+
+/// Velocities of four bodies: ṡ and ω.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Motion {
+    pub(crate) v: V,
+    pub(crate) w: V,
+}
+
+impl Motion {
+    #[inline(always)]
+    pub(crate) fn gather(own: [usize; LANES], twists: &[Twist]) -> Self {
+        let own = own.map(|i| &twists[i]);
+        Motion { v: V::gather(|k| &own[k].s_dot), w: V::gather(|k| &own[k].omega) }
+    }
+}
+
+/// Velocities of the two sides.
 #[inline(always)]
-fn velocities(group: &Group, twists: &[Twist]) -> [(V, V); 2] {
-    let of = |own: &[usize; LANES]| {
-        let [a, b, c, d] = *own;
-        let own = [&twists[a], &twists[b], &twists[c], &twists[d]];
-        (V::gather(|k| &own[k].s_dot), V::gather(|k| &own[k].omega))
-    };
-    [of(&group.bodies[0]), of(&group.bodies[1])]
+fn velocities(group: &Group, twists: &[Twist]) -> [Motion; 2] {
+    group.bodies.map(|own| Motion::gather(own, twists))
 }
 
 impl Hinges {
@@ -147,6 +171,12 @@ impl Hinges {
         self.groups.iter().filter(|group| group.any())
     }
 
+    /// The group of lanes `g`, if there is a hinge in it.
+    #[inline(always)]
+    pub(crate) fn group(&self, g: usize) -> Option<&Group> {
+        self.groups.get(g).filter(|group| group.any())
+    }
+
     /// Of each lane of group `g`: 1 where `own` is body b of the hinge, −1 where it is a, 0 without one.
     pub(crate) fn side_of(&self, g: usize, own: [usize; LANES]) -> F {
         let Group { used, bodies, .. } = &self.groups[g];
@@ -155,6 +185,13 @@ impl Hinges {
             true => -1.0,
             false => 0.0,
         }))
+    }
+
+    /// The other body of the hinge in a lane of group `g`.
+    pub(crate) fn other(&self, g: usize, lane: usize, body: usize) -> Option<usize> {
+        let Group { used, bodies, .. } = self.groups.get(g)?;
+        let pair = [bodies[0][lane], bodies[1][lane]];
+        used[lane].then(|| if pair[1] == body { pair[0] } else { pair[1] })
     }
 
     /// Axis, k, and the levers on the body of that side and on the other, all 0 without a hinge.
@@ -221,14 +258,8 @@ impl Hinges {
         mut take: impl FnMut(usize, usize, Option<f64>, &[f64; ROWS], f64),
     ) {
         for group in self.used() {
-            let pose = |own: [usize; LANES]| {
-                (V::gather(|k| &poses[own[k]].s), matrices(own, |i| &poses[i].rot))
-            };
-            let (a, b) = (pose(group.bodies[0]), pose(group.bodies[1]));
-            let gap = (b.0 + b.1 * group.r_body[1]) - (a.0 + a.1 * group.r_body[0]);
-            let axis = a.1 * group.n_body;
-            let tilt = |k: usize| axis.dot(b.1 * group.u_body[k]);
-            group.write([gap.x, gap.y, gap.z, tilt(0), tilt(1)], &mut take);
+            let sides = group.bodies.map(|own| Place::gather(own, poses));
+            group.write(group.errors(&sides), &mut take);
         }
     }
 
@@ -246,29 +277,14 @@ impl Hinges {
         mut take: impl FnMut(usize, usize, Option<f64>, &[f64; ROWS], f64),
     ) {
         for group in self.used() {
-            group.write(group.rates(twists), &mut take);
+            group.write(group.rates(&velocities(group, twists)), &mut take);
         }
     }
 
     /// J v − `half` γ(w), v and w velocities at the prepared poses.
     pub(crate) fn rates_ahead(&self, v: &[Twist], w: &[Twist], half: f64, e: &mut [f64]) {
         for group in self.used() {
-            let mut rates = group.rates(v);
-            let [(_, a), (_, b)] = velocities(group, w);
-            let half = F::splat(half);
-            let bend = a.cross(a.cross(group.r[0])) - b.cross(b.cross(group.r[1]));
-            let turn = a.cross(group.axis);
-            let bends = [bend.x, bend.y, bend.z];
-            for k in 0..3 {
-                rates[k] -= half * bends[k];
-            }
-            for k in 0..2 {
-                let u_dot = b.cross(group.u[k]);
-                let gamma = a.cross(turn).dot(group.u[k])
-                    + F::splat(2.0) * turn.dot(u_dot)
-                    + group.axis.dot(b.cross(u_dot));
-                rates[3 + k] += half * gamma;
-            }
+            let rates = group.rates_ahead(&velocities(group, v), &velocities(group, w), half);
             group.write(rates, &mut |_, row, _, own, _| e[row..row + ROWS].copy_from_slice(own));
         }
     }
@@ -326,12 +342,57 @@ impl Group {
         (0..LANES).filter(move |&k| used[k])
     }
 
+    /// C of the poses of both sides.
     #[inline(always)]
-    fn rates(&self, twists: &[Twist]) -> [F; ROWS] {
-        let [a, b] = velocities(self, twists);
-        let gap = (b.0 + b.1.cross(self.r[1])) - (a.0 + a.1.cross(self.r[0]));
-        let turn = a.1 - b.1;
+    pub(crate) fn errors(&self, [a, b]: &[Place; 2]) -> [F; ROWS] {
+        let gap = (b.s + b.rot * self.r_body[1]) - (a.s + a.rot * self.r_body[0]);
+        let axis = a.rot * self.n_body;
+        let tilt = |k: usize| axis.dot(b.rot * self.u_body[k]);
+        [gap.x, gap.y, gap.z, tilt(0), tilt(1)]
+    }
+
+    /// J v.
+    #[inline(always)]
+    pub(crate) fn rates(&self, [a, b]: &[Motion; 2]) -> [F; ROWS] {
+        let gap = (b.v + b.w.cross(self.r[1])) - (a.v + a.w.cross(self.r[0]));
+        let turn = a.w - b.w;
         [gap.x, gap.y, gap.z, self.k[0].dot(turn), self.k[1].dot(turn)]
+    }
+
+    /// J v − `half` γ(w).
+    #[inline(always)]
+    pub(crate) fn rates_ahead(&self, v: &[Motion; 2], w: &[Motion; 2], half: f64) -> [F; ROWS] {
+        let mut rates = self.rates(v);
+        let (a, b) = (w[0].w, w[1].w);
+        let half = F::splat(half);
+        let bend = a.cross(a.cross(self.r[0])) - b.cross(b.cross(self.r[1]));
+        let turn = a.cross(self.axis);
+        let bends = [bend.x, bend.y, bend.z];
+        for k in 0..3 {
+            rates[k] -= half * bends[k];
+        }
+        for k in 0..2 {
+            let u_dot = b.cross(self.u[k]);
+            let gamma = a.cross(turn).dot(self.u[k])
+                + F::splat(2.0) * turn.dot(u_dot)
+                + self.axis.dot(b.cross(u_dot));
+            rates[3 + k] += half * gamma;
+        }
+        rates
+    }
+
+    /// Allowed errors, `tolerance` where it has no own, at least `floor`.
+    #[inline(always)]
+    pub(crate) fn allowed(&self, tolerance: f64, floor: f64) -> F {
+        F::new(self.tolerance.map(|own| own.unwrap_or(tolerance).max(floor)))
+    }
+
+    /// Writes the numbers of its hinges into a list by blocks.
+    #[inline(always)]
+    pub(crate) fn note(&self, numbers: F, list: &mut [f64]) {
+        for lane in self.lanes() {
+            list[self.block[lane]] = numbers.as_array()[lane];
+        }
     }
 
     /// The force on b and Σ k p_u.

@@ -135,12 +135,10 @@ impl Simulation<'_> {
 
     /// Opens the joints whose mean force or torque over the last step is beyond their strength.
     pub(crate) fn break_joints(&mut self) {
-        for i in 0..self.reactions.len() {
+        for k in 0..self.breakable.len() {
+            let i = self.breakable[k];
             let Reaction { joint, force, torque } = self.reactions[i];
             let properties = &self.model.joints[i].properties;
-            if properties.break_force.is_none() && properties.break_torque.is_none() {
-                continue;
-            }
             let beyond = [
                 ("force", "N", force.norm(), properties.break_force),
                 ("torque", "N m", torque.norm(), properties.break_torque),
@@ -249,11 +247,21 @@ impl Simulation<'_> {
         self.joint_impulses.resize(model.joints.len(), Wrench::zero());
         self.reactions.truncate(model.joints.len());
         self.idle = IdleAxes::of(model);
+        self.breakable = breakable(model);
         for i in self.reactions.len()..model.joints.len() {
             let joint = JointId(u32::try_from(i).unwrap_or(u32::MAX));
             self.reactions.push(Reaction { joint, force: Vec3::zeros(), torque: Vec3::zeros() });
         }
     }
+}
+
+/// The joints that can break.
+pub(crate) fn breakable(model: &Model) -> Vec<usize> {
+    let breaks = |i: &usize| {
+        let properties = &model.joints[*i].properties;
+        properties.break_force.is_some() || properties.break_torque.is_some()
+    };
+    (0..model.joints.len()).filter(breaks).collect()
 }
 
 /// Whether the lists of a state are as long as a model wants them.

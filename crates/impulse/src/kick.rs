@@ -50,12 +50,12 @@ pub(crate) fn evaluate_loads(
             continue;
         }
         let law = force.kind.law();
-        let wrench = match law.account() {
-            Account::Potential => &mut loads.potential,
-            Account::Work => &mut loads.work,
-            Account::Dissipation => &mut loads.dissipation,
+        let (line, wrench) = match law.account() {
+            Account::Potential => (0, &mut loads.potential),
+            Account::Work => (1, &mut loads.work),
+            Account::Dissipation => (2, &mut loads.dissipation),
         };
-        if !loads.drives.add_wrench(i, model, &loads.signals, wrench) {
+        if !loads.drives.add_wrench(i, line, model, &loads.signals, wrench) {
             law.add_wrench(&context, wrench);
         }
     }
@@ -131,6 +131,14 @@ pub(crate) fn energy_from_rest(bodies: &Bodies, loads: &Loads, dampers: bool, dt
 pub(crate) fn book(bodies: &Bodies, loads: &Loads, dt: f64, report: &mut StepReport) -> f64 {
     let mut size = 0.0;
     if !loads.booked {
+        return size;
+    }
+    // On bodies with mass about all axes a torque at a joint gives what it gives along the joint's coordinate.
+    if let (true, Some((given, size))) =
+        (bodies.all_turn, loads.drives.given(&bodies.twists_before, &bodies.twists, dt))
+    {
+        report.work += given[1];
+        report.dissipation -= given[2];
         return size;
     }
     for i in (0..bodies.twists.len()).filter(|&i| !bodies.fixed[i]) {

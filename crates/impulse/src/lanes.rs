@@ -23,7 +23,7 @@ pub(crate) fn lanes(value: impl FnMut(usize) -> f64) -> F {
 }
 
 /// A vector of each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct V {
     pub(crate) x: F,
     pub(crate) y: F,
@@ -120,8 +120,6 @@ impl Mul<V> for M {
 }
 
 impl M {
-    pub(crate) const ZERO: M = M { x: V::ZERO, y: V::ZERO, z: V::ZERO };
-
     /// The matrix of one lane.
     pub(crate) fn lane(&self, k: usize) -> Mat3 {
         Mat3::from_columns(&[self.x.each()[k], self.y.each()[k], self.z.each()[k]])
@@ -161,8 +159,34 @@ impl M {
     }
 }
 
-/// A quaternion of each.
+/// A symmetric matrix of each.
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct S {
+    x: V,
+    yy: F,
+    yz: F,
+    zz: F,
+}
+
+impl S {
+    pub(crate) const ZERO: S = S { x: V::ZERO, yy: F::ZERO, yz: F::ZERO, zz: F::ZERO };
+
+    /// A matrix that is symmetric.
+    #[inline(always)]
+    pub(crate) fn of(m: &M) -> S {
+        S { x: m.x, yy: m.y.y, yz: m.y.z, zz: m.z.z }
+    }
+
+    /// All of it.
+    #[inline(always)]
+    pub(crate) fn matrix(self) -> M {
+        let S { x, yy, yz, zz } = self;
+        M { x, y: V { x: x.y, y: yy, z: yz }, z: V { x: x.z, y: yz, z: zz } }
+    }
+}
+
+/// A quaternion of each.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Q {
     pub(crate) w: F,
     pub(crate) v: V,

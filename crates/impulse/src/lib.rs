@@ -37,7 +37,7 @@ pub use dense::Dense;
 pub use error::StepError;
 pub use explain::Failure;
 pub use method::{BadSetting, Method, SolverKind};
-pub use parts::MAX_HALVINGS;
+pub use parts::{MAX_HALVINGS, MOST_TRIES};
 pub use run::{run, run_controlled};
 pub use scratch::Scratch;
 pub use simulation::Simulation;

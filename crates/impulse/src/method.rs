@@ -116,10 +116,10 @@ impl Method {
             flight: settings.flight,
             velocity_correction: settings.velocity_correction,
             coarse: match settings.contact.as_str() {
-                "exact" => false,
+                "exact" | "none" => false,
                 "coarse" => true,
                 other => {
-                    let help = "contacts are `exact` or `coarse`";
+                    let help = "contacts are `exact`, `coarse` or `none`";
                     return Err(bad("contact", format!("`{other}`"), help));
                 }
             },

@@ -35,6 +35,14 @@ const CONTACT_PART: [f64; 2] = [1e-5, 1e-6];
 /// The part of the run's energy scale that contacts may make in a step, and in a part of a halved one, in any case.
 const CONTACT_MOST: [f64; 2] = [1e-4, 1e-5];
 
+/// The part of the run's energy scale (or of the kinetic energy, where that is more) that may go through the normals of lasting contacts at both ends of a
+/// step, either way.
+///
+/// A lasting contact works on nothing. In a step its impulses p and p' at both ends change the kinetic energy by ½ K p² and −½ K p'²; p' and the p of the step after it
+/// stand for the same force, so that the sums of a contact's steps telescope: since it began, all of them together have made ½ K (p₀² − p'²), not more than what goes
+/// through at one end. So this bounds what a contact makes and takes however long it lasts, where bounds on what a step makes add up.
+const CONTACT_THROUGH: f64 = 4e-4;
+
 /// See [`CONTACT_PART`]. In steps that resolve the motion it is of the order of the step.
 const CONTACT_SHARE: f64 = 0.05;
 
@@ -52,6 +60,10 @@ const GAP_WORK_PART: f64 = 1e-3;
 
 /// Steps of a higher order in which dry friction changes are halved so often, then made with order 2, which can show it.
 const FRICTION_HALVINGS: u32 = 4;
+
+/// Most tries of a step, or of parts of it, in one asked step; beyond it the run gives up. Halvings and events have limits of their own, whose product nobody
+/// would wait for.
+pub const MOST_TRIES: u32 = 20_000;
 
 /// Good parts in a row after which they are doubled.
 const GOOD_PARTS: u32 = 4;
@@ -128,6 +140,7 @@ impl Parts<'_> {
         let mut corrected = false;
         self.joint_impulses.fill(Wrench::zero());
         self.contacts.begin_step();
+        scratch.tries = 0;
         scratch.stops.forget_hits(f64::NEG_INFINITY);
         if let Some(tree) = &mut scratch.tree {
             tree.forget_sides();
@@ -146,6 +159,9 @@ impl Parts<'_> {
                     if level > 0 && good >= GOOD_PARTS && done % (2 * size) == 0 {
                         (level, good) = (level - 1, 0);
                     }
+                }
+                Err(error @ (StepError::Stopped { .. } | StepError::Work { .. })) => {
+                    return Err((error, part));
                 }
                 Err(_) if !corrected && !scratch.corrects_velocities(self.method, true) => {
                     corrected = true;
@@ -200,6 +216,13 @@ impl Parts<'_> {
         t_end: f64,
         level: u32,
     ) -> Result<StepReport, StepError> {
+        if scratch.rows.stop.is_asked() {
+            return Err(StepError::Stopped { t: state.t });
+        }
+        scratch.tries += 1;
+        if scratch.tries > MOST_TRIES {
+            return Err(StepError::Work { tries: MOST_TRIES, t: state.t });
+        }
         let mut method = *self.method;
         scratch.rows.work_allowed = if method.gentle {
             GAP_WORK_PART * (self.kinetic + self.energy_of_a_fall(scratch, part, 0.0))
@@ -265,6 +288,16 @@ impl Parts<'_> {
         let explodes = made > ENERGY_PART * (self.kinetic + excused);
         let made_by_contacts =
             !scratch.rows.contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
+        let through = scratch.rows.through_contacts;
+        // Where impacts are made in one go with the step, they are what goes through.
+        let turned = !scratch.rows.at_once
+            && level < ENERGY_HALVINGS
+            && through > CONTACT_THROUGH * self.energy_scale.max(scale + excused);
+        if accepted && turned && !made_by_contacts {
+            self.totals.corrections += report.corrections;
+            state.clone_from(&scratch.saved);
+            return Err(StepError::Turned { through, t: scratch.saved.t + part });
+        }
         let accepted = accepted && !made_by_contacts;
         let defect = if made_by_contacts { made } else { defect };
         if !accepted {
@@ -366,13 +399,16 @@ impl Parts<'_> {
             | StepError::Jump { block, .. } => Some(self.model.rows[block].name.clone()),
             StepError::Contact { bodies, .. } => Some(self.model.bodies[bodies[0]].name.clone()),
             StepError::BadForce { force, .. } => Some(self.model.forces[force].name.clone()),
-            StepError::Forces { body, .. } | StepError::NotFinite { body, .. } => {
-                Some(self.model.bodies[body].name.clone())
-            }
+            StepError::Forces { body, .. }
+            | StepError::NotFinite { body, .. }
+            | StepError::Spin { body, .. } => Some(self.model.bodies[body].name.clone()),
             StepError::NoMotion { ref why, .. } => Some(why.element.clone()),
             StepError::Energy { .. }
             | StepError::Kick { .. }
             | StepError::Dampers { .. }
+            | StepError::Turned { .. }
+            | StepError::Work { .. }
+            | StepError::Stopped { .. }
             | StepError::Friction { .. } => None,
         };
         let what = match *error {
@@ -390,8 +426,13 @@ impl Parts<'_> {
             }
             StepError::Friction { .. } => "dry friction changes".to_owned(),
             StepError::NoMotion { .. } => "no smooth motion goes on".to_owned(),
+            StepError::Spin { turn, .. } => format!("it turns by {turn:.1e} rad"),
+            StepError::Work { .. } | StepError::Stopped { .. } => "it is given up".to_owned(),
             StepError::Jump { .. } => "its motion jumps".to_owned(),
             StepError::Energy { defect, .. } => format!("{defect:.1e} J come from nowhere"),
+            StepError::Turned { through, .. } => {
+                format!("contacts turn the motion, with {through:.1e} J")
+            }
             StepError::Kick { kick, .. } => format!("joints kick with {kick:.1e} J"),
             StepError::Dampers { thrown, .. } => {
                 format!("dampers too strong for it throw {thrown:.1e} J back")

@@ -3,12 +3,14 @@
 use gelenk_model::factor::{BlockPlace, ResponseRows};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, RowKind};
+use gelenk_model::run::Stop;
 use gelenk_model::signal::Work;
 use gelenk_model::{Flight, Model, State, Twist};
 
 use crate::bounds::{Bound, Mode};
 use crate::contact::{Contact, Part};
 use crate::hinges::Hinges;
+use crate::lanes::{F, LANES};
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -18,6 +20,8 @@ use crate::small;
 pub struct Rows {
     /// Whether the numbers below belong to the poses of the bodies; written by [`prepare`](Rows::prepare).
     pub ready: bool,
+    /// Whether someone wants to stop: loops that may be long give up then.
+    pub(crate) stop: Stop,
     /// Where each block's numbers lie; constant. (n blocks)
     pub blocks: Vec<Block>,
     /// Whether any block may depend on time; constant.
@@ -103,6 +107,12 @@ pub struct Rows {
     pub(crate) whole_step: f64,
     /// Energy that went through the normals of contacts, or into bodies and out of them by drives and dampers, in the running step, J.
     pub(crate) exchanged: f64,
+    /// The part of it that went through normals, but for deep overlaps, J.
+    pub(crate) through_contacts: f64,
+    /// Energy that pushing deep overlaps out gave in the running step, J: in steps of any length, so that no shorter one would do.
+    pub(crate) pushed_out: f64,
+    /// What contacts that do took at the start of the running stage, J.
+    pub(crate) pushing_loss: f64,
     /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
     pub(crate) loose: f64,
     /// Contact and part of each of their blocks.
@@ -248,11 +258,15 @@ impl Rows {
             velocity_error: vec![0.0; n_blocks],
             contacts: Vec::new(),
             at_once: false,
+            stop: Stop::default(),
             slow_leaving: 0.0,
             overlap_allowed: 0.0,
             whole_step: 0.0,
             loose: 0.0,
             exchanged: 0.0,
+            through_contacts: 0.0,
+            pushed_out: 0.0,
+            pushing_loss: 0.0,
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,
@@ -335,6 +349,11 @@ impl Rows {
         if let (Some(hinges), 1..) = (&self.hinges, first) {
             hinges.rates(twists, e);
         }
+        self.rates_from(first, twists, e);
+    }
+
+    /// The same of the blocks from `first` on.
+    pub(crate) fn rates_from(&self, first: usize, twists: &[Twist], e: &mut [f64]) {
         for (i, block) in self.blocks.iter().enumerate().skip(first) {
             if !self.inactive[i] {
                 let own = block.first_row..block.first_row + block.n_rows;
@@ -407,7 +426,7 @@ impl Rows {
             let mut c = [0.0];
             match block.bound {
                 Bound::Stop => model.rows[i].error(model, &at, work, &mut c),
-                Bound::Contact => c[0] = -self.contact(i).gap(at.poses),
+                Bound::Contact => c[0] = -self.contact(i).place.gap,
                 Bound::None | Bound::Friction | Bound::Disk => continue,
             }
             self.slack[i] = c[0] < -block.tolerance.unwrap_or(tolerance);
@@ -437,7 +456,7 @@ impl Rows {
                     self.target[block.first_row] = held[friction.slot];
                 }
             }
-            self.target_deep(keep, &bodies.poses);
+            self.target_deep(keep);
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
@@ -453,7 +472,7 @@ impl Rows {
             }
         }
         self.target_contacts(keep, at.poses);
-        self.target_deep(keep, at.poses);
+        self.target_deep(keep);
     }
 
     /// C(t+h) of block `i` where free flight takes its bodies. (n_rows)
@@ -511,9 +530,11 @@ impl Rows {
             let n = block.n_rows;
             let jac = &self.jac[block.jac..block.jac + 12 * n];
             let c_t = &self.c_t[block.first_row..block.first_row + n];
+            let (v, _) = v.as_chunks::<LANES>();
             for ((row, e), c_t) in jac.chunks_exact(12).zip(e).zip(c_t) {
-                let part = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1] + row[k + 2] * v[k + 2];
-                *e = (((c_t + part(0)) + part(3)) + part(6)) + part(9);
+                let (row, _) = row.as_chunks::<LANES>();
+                let part = |k: usize| F::new(row[k]) * F::new(v[k]);
+                *e = c_t + ((part(0) + part(1)) + part(2)).reduce_add();
             }
             return;
         }
@@ -576,6 +597,9 @@ impl Rows {
                 }
             }
             for (body, d) in [(a, &delta[..6]), (b, &delta[6..])] {
+                if bodies.fixed[body] {
+                    continue;
+                }
                 let twist = &mut bodies.twists[body];
                 twist.s_dot += Vec3::new(d[0], d[1], d[2]);
                 twist.omega += Vec3::new(d[3], d[4], d[5]);

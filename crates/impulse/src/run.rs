@@ -41,16 +41,20 @@ fn run_with(
         let report = empty_report(model);
         RunFailure { reason: failure.reason, element: failure.element, report: Box::new(report) }
     })?;
+    let stop = observer.stop().unwrap_or_default();
+    simulation.set_stop(stop.clone());
     let mut events = Vec::new();
     let control = control.map(|control| Clocked::new(control, simulation.state().t)).transpose();
     let result = control.and_then(|control| {
         let runner = Runner::new(&simulation, settings);
         runner.run(&mut simulation, control, observer, &mut events)
     });
-    let stopped = matches!(result, Ok(true));
+    // A step that was given up is none.
+    let stopped = matches!(result, Ok(true)) || stop.is_asked() && result.is_err();
     let report = report(&simulation, events, stopped);
     match result {
         Ok(_) => Ok(report),
+        Err(_) if stopped => Ok(report),
         Err(Failure { reason, element }) => {
             Err(RunFailure { reason, element, report: Box::new(report) })
         }

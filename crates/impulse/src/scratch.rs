@@ -56,6 +56,8 @@ pub struct Scratch {
     pub(crate) previous_twists: Vec<Twist>,
     /// Whether all is prepared for a step from the present state, its modes too; taken by the step.
     pub(crate) modes_known: bool,
+    /// Tries of the running asked step; written by [`Simulation`](crate::Simulation).
+    pub(crate) tries: u32,
     /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
     pub(crate) stops: Stops,
     /// The mechanism of ball joints while one of them is not there.
@@ -96,6 +98,7 @@ impl Scratch {
             crossing: None,
             bodies,
             modes_known: false,
+            tries: 0,
             stops: Stops::new(model, &rows.stops),
             idle_balls: None,
             rows,
@@ -198,6 +201,8 @@ pub struct Bodies {
     pub inertia: Vec<Vec3>,
     /// Their inverses; constant.
     pub inertia_inv: Vec<Vec3>,
+    /// Whether all that move have inertia about all axes; constant.
+    pub(crate) all_turn: bool,
     /// Gravity on it, 0 if fixed, m/s²; constant.
     pub gravity: Vec<Vec3>,
     /// Time and place of the state read last.
@@ -299,6 +304,7 @@ impl Bodies {
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),
             inertia_inv: bodies.iter().map(|b| b.inertia_inv).collect(),
+            all_turn: bodies.iter().all(|b| b.fixed || b.inertia_inv.min() > 0.0),
             gravity: bodies
                 .iter()
                 .map(|b| if b.fixed { Vec3::zeros() } else { model.gravity })
@@ -333,12 +339,22 @@ impl Bodies {
         self.known_t = Some(state.t);
         self.known_s.copy_from_slice(&state.s);
         self.known_rot.copy_from_slice(&state.rot);
-        for i in 0..self.poses.len() {
-            let rot = flight::matrix(&state.rot[i]);
-            self.poses[i] = Pose { s: state.s[i], rot };
-            self.inertia_inv_world[i] = turned(&rot, &self.inertia_inv[i]);
-            if self.fixed[i] {
-                self.ahead[i] = self.poses[i];
+        for first in (0..self.poses.len()).step_by(LANES) {
+            // Of fewer than four the last is repeated.
+            let last = self.poses.len() - 1;
+            let own: [usize; LANES] = std::array::from_fn(|k| (first + k).min(last));
+            let rot = Q::gather(|k| state.rot[own[k]].into_inner()).matrix();
+            let inertia = rot.turned(V::gather(|k| &self.inertia_inv[own[k]]));
+            let columns = [rot.x, rot.y, rot.z, inertia.x, inertia.y, inertia.z].map(V::each);
+            for (k, i) in own.into_iter().enumerate() {
+                let matrix = |c: usize| {
+                    Mat3::from_columns(&[columns[c][k], columns[c + 1][k], columns[c + 2][k]])
+                };
+                self.poses[i] = Pose { s: state.s[i], rot: matrix(0) };
+                self.inertia_inv_world[i] = matrix(3);
+                if self.fixed[i] {
+                    self.ahead[i] = self.poses[i];
+                }
             }
         }
         true
@@ -403,7 +419,12 @@ impl Bodies {
             return;
         }
         let twist = &self.twists[i];
-        self.turn[i] = flight::turn(&self.spinner(i), &twist.omega, flight, h);
+        let spinner = self.spinner(i);
+        self.turn[i] = if flight::is_off(&spinner, &twist.omega, &self.twists_before[i].omega, h) {
+            flight::no_turn()
+        } else {
+            flight::turn(&spinner, &twist.omega, flight, h)
+        };
         self.ahead[i].s = self.poses[i].s + (twist.s_dot + self.gravity[i] * (0.5 * h)) * h;
         self.turn_ready[i] = true;
         self.pose_ready[i] = false;
@@ -448,6 +469,22 @@ impl Bodies {
         for k in 0..self.singles.len() {
             self.look_ahead_pose(self.singles[k], flight, h);
         }
+    }
+
+    /// Takes a velocity with the turn and the place of the centre that belong to it.
+    pub(crate) fn take_turn(&mut self, i: usize, twist: Twist, turn: Quaternion<f64>, s: Vec3) {
+        self.twists[i] = twist;
+        self.turn[i] = turn;
+        self.ahead[i].s = s;
+        self.turn_ready[i] = true;
+        self.pose_ready[i] = self.fixed[i];
+    }
+
+    /// The same with the axes.
+    pub(crate) fn take_flight(&mut self, i: usize, twist: Twist, turn: Quaternion<f64>, to: Pose) {
+        self.take_turn(i, twist, turn, to.s);
+        self.ahead[i].rot = to.rot;
+        self.pose_ready[i] = true;
     }
 
     /// The turn of body `i` over the flight that was looked at, if its velocity is still the same.
@@ -536,15 +573,6 @@ pub(crate) fn same<T, const N: usize>(
         pairs(a, b).iter().fold(0, |bits, (x, y)| bits | (x.to_bits() ^ y.to_bits()))
     };
     a.len() == b.len() && a.iter().zip(b).fold(0, |bits, (a, b)| bits | different(a, b)) == 0
-}
-
-/// R diag(d) Rᵀ.
-#[inline(always)]
-fn turned(rot: &Mat3, d: &Vec3) -> Mat3 {
-    let [x, y, z] = [0, 1, 2].map(|i| Vec3::new(rot[(i, 0)], rot[(i, 1)], rot[(i, 2)]));
-    let (dx, dy, dz) = (x.component_mul(d), y.component_mul(d), z.component_mul(d));
-    let (xy, xz, yz) = (x.dot(&dy), x.dot(&dz), y.dot(&dz));
-    Mat3::new(x.dot(&dx), xy, xz, xy, y.dot(&dy), yz, xz, yz, z.dot(&dz))
 }
 
 /// Below this a gap of bodies at these places is rounding, m.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use gelenk_collide::World;
+use gelenk_collide::{Touch, World};
 use gelenk_model::joint::JointId;
-use gelenk_model::run::{ContactForce, Event, Ledger, Reaction, Sample};
+use gelenk_model::run::{ContactForce, Event, Ledger, Reaction, Sample, Stop};
 use gelenk_model::state::{State, Wrench};
 use gelenk_model::{IdleAxes, Model, RunSettings};
 
@@ -12,11 +12,11 @@ use crate::control::{Clocked, Inputs, Measured};
 use crate::dense::Dense;
 use crate::error::StepError;
 use crate::explain::{Failure, explain};
-use crate::joints::{check_lengths, gap};
+use crate::joints::{breakable, check_lengths, gap};
 use crate::method::Method;
 use crate::parts::{Parts, Told};
 use crate::scratch::Scratch;
-use crate::step::{StepReport, correct_velocities, energies};
+use crate::step::{StepReport, check_turn, correct_velocities, energies};
 use crate::touching::ContactLog;
 
 /// A joint open by more than this at the start (and by more than its tolerance) is an error, m or rad.
@@ -51,6 +51,8 @@ pub struct Simulation<'m> {
     pub(crate) reactions: Vec<Reaction>,
     /// Axes about which joints have no moment.
     pub(crate) idle: IdleAxes,
+    /// Joints that can break.
+    pub(crate) breakable: Vec<usize>,
     pub(crate) joint_impulses: Vec<Wrench>,
     contacts: ContactLog,
     pub(crate) events: Vec<Event>,
@@ -73,33 +75,39 @@ impl<'m> Simulation<'m> {
         state: State,
     ) -> Result<Self, Failure> {
         let method = Method::new(settings)?;
-        check_lengths(model, &state)?;
+        let model = if settings.contact == "none" {
+            Cow::Owned(model.without_contact())
+        } else {
+            Cow::Borrowed(model)
+        };
+        check_lengths(&model, &state)?;
         // A shape that cannot touch anything must not go unsaid.
-        World::new(model).map_err(|bad| Failure { reason: bad.to_string(), element: None })?;
+        World::new(&model).map_err(|bad| Failure { reason: bad.to_string(), element: None })?;
         let mut simulation = Simulation {
-            model: Cow::Borrowed(model),
+            scratch: Scratch::new(&model),
+            worst_gaps: vec![0.0; model.rows.len()],
+            worst_velocity_errors: vec![0.0; model.rows.len()],
+            reactions: Vec::with_capacity(model.joints.len()),
+            idle: IdleAxes::of(&model),
+            breakable: breakable(&model),
+            joint_impulses: vec![Wrench::zero(); model.joints.len()],
+            model,
             method,
             h: settings.step,
             t_start: state.t,
             before: state.clone(),
             state,
-            scratch: Scratch::new(model),
             steps: 0,
             totals: StepReport::default(),
             ledger: Ledger::default(),
             energy_abs_sum: 0.0,
             energy_abs_max: 0.0,
             energy_scale: 0.0,
-            worst_gaps: vec![0.0; model.rows.len()],
-            worst_velocity_errors: vec![0.0; model.rows.len()],
-            reactions: Vec::with_capacity(model.joints.len()),
-            idle: IdleAxes::of(model),
-            joint_impulses: vec![Wrench::zero(); model.joints.len()],
             contacts: ContactLog::default(),
             events: Vec::new(),
             told: Told::default(),
         };
-        for i in 0..model.joints.len() {
+        for i in 0..simulation.model.joints.len() {
             let joint = JointId(u32::try_from(i).unwrap_or(u32::MAX));
             let zero = Wrench::zero();
             simulation.reactions.push(Reaction { joint, force: zero.force, torque: zero.torque });
@@ -128,6 +136,12 @@ impl<'m> Simulation<'m> {
             let error = StepError::Jump { block: jump.block, size: jump.size, t: jump.t };
             return Err(explain(&self.model, &self.state, self.steps + 1, &error, h));
         }
+        for i in 0..self.model.n_bodies() {
+            let omega = &self.state.omega[i];
+            check_turn(&self.scratch.bodies, i, omega, &self.method, h, t)
+                .map_err(|error| explain(&self.model, &self.state, self.steps + 1, &error, h))?;
+        }
+        let told = self.events.len();
         let seen = self.scratch.watch_ahead(&self.model, &self.method, &self.state, h);
         seen.map_err(|error| explain(&self.model, &self.state, self.steps + 1, &error, h))?;
         let mut parts = Parts {
@@ -149,6 +163,9 @@ impl<'m> Simulation<'m> {
         };
         if let Err((error, part)) = parts.advance(&mut self.state, &mut self.scratch, h, t_next) {
             parts.go_back(&mut self.state, &self.scratch);
+            if matches!(error, StepError::Stopped { .. }) {
+                self.events.truncate(told); // what happened in it has not happened
+            }
             return Err(explain(&self.model, &self.state, self.steps + 1, &error, part));
         }
         let (ledger, totals, kept) = (parts.ledger(&self.ledger), parts.totals, parts.kept);
@@ -163,6 +180,11 @@ impl<'m> Simulation<'m> {
         self.contacts.end_step(h);
         self.break_joints();
         Ok(())
+    }
+
+    /// Lets `stop` end steps that go on: [`advance`](Simulation::advance) then fails, with the state before the step.
+    pub fn set_stop(&mut self, stop: Stop) {
+        self.scratch.rows.stop = stop;
     }
 
     /// Looks at the exact state `dt` seconds from now without moving: a side step of that length.
@@ -320,6 +342,8 @@ impl<'m> Simulation<'m> {
                 return Err(Failure { reason, element: Some(block.name.clone()) });
             }
         }
+        self.tell_overlaps();
+        let (model, state): (&Model, _) = (&self.model, &self.state);
         if n_open > 0 {
             let (gap, block) = (widest.0, &model.rows[widest.1]);
             let tolerance = block.tolerance.unwrap_or(self.method.tolerance);
@@ -337,6 +361,38 @@ impl<'m> Simulation<'m> {
             });
         }
         Ok(())
+    }
+
+    /// Tells of bodies that begin inside each other by more than the tolerance.
+    fn tell_overlaps(&mut self) {
+        let Simulation { model, method, state, scratch, .. } = self;
+        let mut list = Vec::new();
+        let Scratch { bodies, touching: Some(touching), .. } = scratch else { return };
+        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
+        touching.world.overlaps(&bodies.poses, 2.0 * tolerance, &mut list);
+        let depth = |touch: &Touch| {
+            let [a, b] = touch.bodies.map(|body| &bodies.poses[body]);
+            -touch.gap(a, b)
+        };
+        let Some(deepest) = list.iter().max_by(|a, b| depth(a).total_cmp(&depth(b))) else {
+            return;
+        };
+        let names = deepest.bodies.map(|body| model.bodies[body].name.clone());
+        self.events.push(Event {
+            time: state.t,
+            kind: "start-overlap".to_owned(),
+            detail: format!(
+                "bodies begin inside each other at {} place(s), deepest `{}` in `{}` with {:.2e} m where {tolerance:.1e} is allowed; they are \
+                 pushed out slowly, and what that takes is booked as work",
+                list.len(),
+                names[0],
+                names[1],
+                depth(deepest)
+            ),
+            between: names.to_vec(),
+            point: None,
+            impulse: None,
+        });
     }
 
     /// J v + C_t = 0 at the start.

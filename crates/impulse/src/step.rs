@@ -200,15 +200,16 @@ impl Stage {
             return Ok(false);
         }
         let span = 0.5 * (h + self.h_open);
-        rows.begin(&state.impulse, span / self.h_whole);
-        rows.target.fill(0.0);
+        let before = (&state.impulse[..], span / self.h_whole);
         let floor = position_floor(&state.s);
         let look = Look { t, h, flight: method.flight, coordinates: &[] };
-        report.corrections += balls.correct_positions(method, &look, floor, rows)?; // C(t+h) = 0
+        report.corrections += balls.correct_whole(method, &look, floor, before, rows)?; // C(t+h) = 0
         balls.add_impulses(joint_impulses);
-        balls.fly(method.flight, h, t, state)?; // s, R, v by free flight
+        balls.fly(method.flight, h, t, !correct, state)?; // s, R, v by free flight
 
-        rows.velocity_impulse.fill(0.0);
+        if correct {
+            rows.velocity_impulse.fill(0.0);
+        }
         if correct && balls.factorize() {
             let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
             let before = if method.gentle { balls.kinetic() } else { 0.0 };
@@ -229,8 +230,6 @@ impl Stage {
             report.kick = before - scratch.bodies.kinetic();
             close_instant(model, scratch, h, true, report);
             scratch.bodies.write_velocities(state);
-        } else {
-            balls.write_state(state);
         }
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         Ok(true)
@@ -345,10 +344,15 @@ fn fly(
     model: &Model,
     method: &Method,
     state: &mut State,
-    scratch: &Scratch,
+    scratch: &mut Scratch,
     h: f64,
     t_next: f64,
 ) -> Result<(), StepError> {
+    let Scratch { bodies, tree, .. } = &mut *scratch;
+    if tree.as_mut().is_some_and(|tree| tree.land(bodies, h, state)) {
+        state.t = t_next;
+        return Ok(());
+    }
     let bodies = &scratch.bodies;
     // High orders want the last digits of the series, which they go with; machines of hinges are made for speed.
     let reuse = scratch.rows.hinges.is_some();
@@ -370,12 +374,28 @@ fn fly(
         // The sum is finite only where every number is.
         let sum = s + s_dot + omega;
         if !(sum.x + sum.y + sum.z + rot.w).is_finite() {
+            check_turn(bodies, i, &twist.omega, method, h, t_next)?;
             return Err(StepError::NotFinite { body: i, t: t_next });
         }
         (state.s[i], state.s_dot[i], state.rot[i], state.omega[i]) = (s, s_dot, rot, omega);
     }
     state.t = t_next;
     Ok(())
+}
+
+/// Refuses a turn of body `i` that is not followed.
+pub(crate) fn check_turn(
+    bodies: &Bodies,
+    i: usize,
+    omega: &Vec3,
+    method: &Method,
+    h: f64,
+    t: f64,
+) -> Result<(), StepError> {
+    match flight::turns_too_far(&bodies.spinner(i), omega, method.flight, h) {
+        Some((turn, most)) if !bodies.fixed[i] => Err(StepError::Spin { body: i, turn, most, t }),
+        _ => Ok(()),
+    }
 }
 
 /// The half kick at the end of a stage and the velocity correction, together: they act at the same instant.
@@ -400,8 +420,8 @@ fn end_kick(
     set_slack(model, method, state, scratch);
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
-    scratch.rows.begin_velocities(&mut scratch.bodies);
     if !scratch.loads.velocity_dependent {
+        scratch.rows.begin_velocities(&mut scratch.bodies);
         half_kick(model, state, scratch, h)?;
         if correct {
             let before = if method.gentle { scratch.bodies.kinetic() } else { 0.0 };
@@ -413,6 +433,7 @@ fn end_kick(
         }
         return Ok(());
     }
+    scratch.rows.guess_velocities();
     if let Some(solves) = settle_kick(model, method, state, scratch, h)? {
         report.velocity_corrections += solves;
         return Ok(());
@@ -508,7 +529,10 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     }
     if rows.any_bounded {
         report.dissipation += rows.friction_loss(bodies, end);
+        let before = rows.pushed_out;
         report.impact_loss += rows.contact_loss(bodies, end);
+        // What it takes to get out of an overlap comes from outside.
+        report.work += rows.pushed_out - before;
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
     if rows.rheonomic {

@@ -62,12 +62,14 @@ pub(crate) struct Watch {
     tolerance: f64,
     /// Whether there was room when the step began.
     open: bool,
-    /// C when the step began.
-    start: f64,
+    /// C and Ċ when the step began.
+    start: (f64, f64),
     /// C and Ċ at a time when there is room, at a later one, and at the end of the last try.
     lo: (f64, f64),
     hi: (f64, f64),
     now: (f64, f64),
+    /// Lengths of the last two steps tried from there, and C after them.
+    tried: [(f64, f64); 2],
     /// When it was hit last in this asked step, s.
     hit: f64,
     /// C̈ on the way of the last try, with nothing in the way.
@@ -106,7 +108,8 @@ impl Watch {
             touch,
             tolerance: 0.0,
             open: false,
-            start: 0.0,
+            start: (0.0, 0.0),
+            tried: [(0.0, 0.0); 2],
             lo: (0.0, 0.0),
             hi: (0.0, 0.0),
             now: (0.0, 0.0),
@@ -118,12 +121,30 @@ impl Watch {
     /// Whether a place is behind the stop. Arrivals are found to half the tolerance; one that is just being left may be
     /// within it, and blurred by the gaps of the joints.
     fn passed(&self, place: (f64, f64)) -> bool {
-        if self.start > -0.5 * self.tolerance {
+        if self.start.0 > -0.5 * self.tolerance {
             let approaches = place.1 > 0.0;
             place.0 > if approaches { 0.75 * self.tolerance } else { self.tolerance }
         } else {
             place.0 > 0.5 * self.tolerance
         }
+    }
+
+    /// Where C rises through 0 between the lengths `early` and `late`, as a part of the way.
+    ///
+    /// C after a step of length τ is nearly a parabola of τ, for the force over a step is that of its start: it is taken as the cubic through the
+    /// steps tried with C and Ċ of the start. (Ċ after a step is not its slope: that has the force of the end, too.)
+    fn arrival(&self, early: f64, late: f64) -> f64 {
+        let (c, rate) = self.start;
+        let [(t1, c1), (t2, c2)] = self.tried;
+        let bend = |t: f64, after: f64| (after - c - rate * t) / (t * t);
+        let (b1, b2) = (bend(t1, c1), bend(t2, c2));
+        let b = if t1.total_cmp(&t2).is_eq() { 0.0 } else { (b2 - b1) / (t2 - t1) };
+        let a = b1 - b * t1;
+        let at = |t: f64| (c + t * (rate + t * (a + t * b)), rate + t * (2.0 * a + 3.0 * b * t));
+        let (lo, hi) = (at(early), at(late));
+        let fits = lo.0 < 0.0 && hi.0 >= 0.0;
+        let (lo, hi) = if fits { (lo, hi) } else { (self.lo, self.hi) };
+        rise(lo, hi, late - early)
     }
 
     /// Whether the bounce that ends at time `t`, begun at `hit`, is too short or too flat to go on: below the tolerance there is nothing to
@@ -375,7 +396,7 @@ impl Parts<'_> {
         scratch.note_poses();
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;
-            watch.start = watch.lo.0;
+            watch.start = watch.lo;
         }
         let mut report = self.make(state, scratch, left, t_end, level)?;
         let mut passed = self.look(state, scratch, true);
@@ -513,8 +534,8 @@ impl Parts<'_> {
             }
             let after = -touch.gap(&bodies.poses[a], &bodies.poses[b]);
             let rate = (after - before) / h;
-            (watch.tolerance, watch.start, watch.open) = (tolerance, before, true);
-            (watch.lo, watch.now) = ((before, rate), (after, rate));
+            (watch.tolerance, watch.open) = (tolerance, true);
+            (watch.start, watch.lo, watch.now) = ((before, rate), (before, rate), (after, rate));
             found |= watch.passed(watch.now);
         }
         found
@@ -522,8 +543,7 @@ impl Parts<'_> {
 
     /// Steps to the moment when the first stop is touched, between 0 and `late`, where one has been passed.
     ///
-    /// C over the time is taken as the cubic with the values and rates at both ends of an interval that shrinks around
-    /// its root. Returns the report of the step there and its length.
+    /// An interval shrinks around the length of the step there ([`Watch::arrival`]). Returns the report of that step and its length.
     fn find_arrival(
         &mut self,
         state: &mut State,
@@ -533,11 +553,14 @@ impl Parts<'_> {
     ) -> Result<(StepReport, f64), StepError> {
         let (mut early, mut late) = (0.0, late);
         let t = state.t;
-        scratch.stops.watches.iter_mut().for_each(|watch| watch.hi = watch.now);
+        for watch in &mut scratch.stops.watches {
+            watch.hi = watch.now;
+            watch.tried = [(late, watch.now.0); 2];
+        }
         for round in 0..MAX_TRIES {
             let width = late - early;
             let passed = scratch.stops.watches.iter().filter(|w| w.open && w.passed(w.hi));
-            let mut guess = passed.map(|w| rise(w.lo, w.hi, width)).fold(1.0, f64::min);
+            let mut guess = passed.map(|w| w.arrival(early, late)).fold(1.0, f64::min);
             if round % 6 == 5 || !(guess > 0.0 && guess < 1.0) {
                 guess = 0.5;
             }
@@ -546,7 +569,11 @@ impl Parts<'_> {
             let watches = |scratch: &mut Scratch, keep: fn(&mut Watch)| {
                 scratch.stops.watches.iter_mut().for_each(keep);
             };
-            if self.look(state, scratch, false) {
+            let passed = self.look(state, scratch, false);
+            for watch in &mut scratch.stops.watches {
+                watch.tried = [(tau, watch.now.0), watch.tried[0]];
+            }
+            if passed {
                 late = tau;
                 watches(scratch, |watch| watch.hi = watch.now);
             } else {

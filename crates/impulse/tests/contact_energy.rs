@@ -213,14 +213,18 @@ fn play(model: &Model, step: f64) -> Result<Outcome, String> {
 }
 
 /// The cases that the environment asks for: those of `CONTACT_ONLY` (numbers with commas between), or `CONTACT_CASES` from
-/// `CONTACT_FIRST` on. 150 from 0 where it says nothing. `CONTACT_WRITE` names a folder for their models.
+/// `CONTACT_FIRST` on. Where it says nothing, 150 from 0, and of the first 10,000 those that once went wrong: in 9718 a rim slides over a ball that
+/// turns its motion within a millisecond. `CONTACT_WRITE` names a folder for their models.
 fn cases() -> Vec<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     if let Ok(only) = std::env::var("CONTACT_ONLY") {
         return only.split(',').filter_map(|n| n.trim().parse().ok()).collect();
     }
-    let first = number("CONTACT_FIRST").unwrap_or(0);
-    (first..first + number("CONTACT_CASES").unwrap_or(150)).collect()
+    const HARD: [u64; 1] = [9718];
+    let (first, count) = (number("CONTACT_FIRST"), number("CONTACT_CASES"));
+    let from = first.unwrap_or(0);
+    let all = from..from + count.unwrap_or(150);
+    if first.or(count).is_some() { all.collect() } else { all.chain(HARD).collect() }
 }
 
 /// Contacts make no energy, nor does the whole, but by the error of the method where the motion is smooth (joints; a rim that runs round on a

@@ -157,6 +157,16 @@ impl Model {
         }
     }
 
+    /// The model with contact switched off: no body touches another, whatever its shapes.
+    #[must_use]
+    pub fn without_contact(&self) -> Model {
+        let mut model = self.clone();
+        for body in &mut model.bodies {
+            body.contact.collide = false;
+        }
+        model
+    }
+
     /// Kinetic energy T, J.
     pub fn kinetic_energy(&self, state: &State) -> f64 {
         (0u32..).zip(&self.bodies).map(|(i, body)| body.kinetic_energy(state, BodyId(i))).sum()

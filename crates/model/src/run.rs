@@ -1,6 +1,8 @@
 //! What every engine gives while it runs and when it ends.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::body::BodyId;
 use crate::joint::JointId;
@@ -106,6 +108,31 @@ impl Event {
     }
 }
 
+/// A wish to stop that an engine hears inside a step, where [`Observer::step`] is not asked. Clones share it.
+///
+/// ```
+/// use gelenk_model::run::Stop;
+///
+/// let stop = Stop::default();
+/// let heard = stop.clone();
+/// stop.ask();
+/// assert!(heard.is_asked());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks to stop; from any thread, and for good.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether someone has asked.
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Watches a run.
 pub trait Observer {
     /// Called at the start, at each sample time and at the end, in order of time.
@@ -119,6 +146,11 @@ pub trait Observer {
     /// Called after each step with the time reached; break to stop the run here.
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+    /// A wish to stop that is heard inside a step, asked for once when a run begins. The step is given up, and the run has stopped at
+    /// the end of the one before.
+    fn stop(&self) -> Option<Stop> {
+        None
     }
 }
 

@@ -26,7 +26,7 @@ pub struct RunSettings {
     pub flight: Flight,
     /// Correct velocities at the end of each step (positions do not depend on it).
     pub velocity_correction: bool,
-    /// Impacts of bodies: `exact`, each located in time, or `coarse`, all of a step at its end.
+    /// Impacts of bodies: `exact`, each located in time, `coarse`, all of a step at its end, or `none`: nothing touches.
     pub contact: String,
     /// Halve steps in which joints act harder than the bodies' size and speed explain, and hold the work of joint forces over
     /// gaps, not the gaps alone (order 2, corrected velocities).

@@ -3,7 +3,8 @@
 use gelenk_model::math::{Mat3, Vec3};
 
 use super::Balls;
-use super::group::Slot;
+use super::factor::Upper;
+use super::group::{Group, Slot};
 use crate::error::StepError;
 use crate::lanes::{F, V};
 use crate::method::Method;
@@ -19,7 +20,7 @@ impl Balls {
     pub(crate) fn factorize(&mut self) -> bool {
         if !self.factor_ready {
             self.assemble();
-            self.weakest = self.factor.factorize(&self.alone);
+            self.weakest = self.factor.factorize();
             self.factor_ready = true;
         }
         self.weakest > 0.0
@@ -27,13 +28,13 @@ impl Balls {
 
     /// K_jk = ± (E/m − r_j× J̃⁻¹ r_k×), summed over the links that joints j and k share.
     fn assemble(&mut self) {
-        let Balls { groups, slots, factor, couplings, alone, .. } = self;
+        let Balls { groups, slots, factor, couplings, .. } = self;
         factor.clear();
         let mut coupling = couplings.iter();
         for group in groups.iter() {
             let own = &slots[group.first_slot..group.last_slot];
             for (k, column) in own.iter().enumerate() {
-                let w = group.inertia_inv.times_cross(column.r);
+                let w = group.inertia_inv.matrix().times_cross(column.r);
                 let m = group.mass_inv;
                 // E/m − r× W of the joint with itself: the upper half.
                 let (x, y, z) = (column.r.x, column.r.y, column.r.z);
@@ -47,13 +48,9 @@ impl Balls {
                 ]
                 .map(F::to_array);
                 for (lane, &joint) in column.joint.iter().enumerate() {
-                    let diagonal = factor.diagonal(joint);
-                    diagonal.m11 += upper[0][lane];
-                    diagonal.m12 += upper[1][lane];
-                    diagonal.m13 += upper[2][lane];
-                    diagonal.m22 += upper[3][lane];
-                    diagonal.m23 += upper[4][lane];
-                    diagonal.m33 += upper[5][lane];
+                    for (k, upper) in factor.diagonal(joint).iter_mut().zip(&upper) {
+                        *k += upper[lane];
+                    }
                 }
                 for (row, entries) in own[k + 1..].iter().zip(&mut coupling) {
                     let sign = row.sign * column.sign;
@@ -73,10 +70,6 @@ impl Balls {
                 }
             }
         }
-        for (k, alone) in alone.iter_mut().enumerate() {
-            let diagonal = factor.diagonal(k);
-            *alone = diagonal.m11 * diagonal.m22 * diagonal.m33;
-        }
     }
 
     /// [`Solver::correct_positions`](crate::solver::Solver::correct_positions) where K is regular.
@@ -87,17 +80,41 @@ impl Balls {
         floor: f64,
         rows: &mut Rows,
     ) -> Result<u64, StepError> {
-        self.begin_positions(rows);
-        let allowed = rows.work_allowed;
-        let see = |b: &mut Balls| b.look(look, method.tolerance, floor, allowed);
-        let found = newton(self, method.converges_fine(floor), see, Balls::solve_and_apply);
+        self.begin_positions(&rows.guess, 1.0);
+        self.target.extend(self.joints.iter().map(|joint| vector(&rows.target, joint.row)));
+        let found = self.close(method, look, floor, rows.work_allowed);
         self.end(&mut rows.impulse, &mut rows.gap);
-        found.map_err(|(block, sweeps)| StepError::Positions {
-            block,
-            gap: rows.gap[block],
-            sweeps,
-            t: look.t,
-        })
+        found.map_err(|lost| lost_positions(lost, &rows.gap, look.t))
+    }
+
+    /// The same for a whole step, begun with the impulses `part` times `before`; the impulses are written, not added.
+    pub(crate) fn correct_whole(
+        &mut self,
+        method: &Method,
+        look: &Look<'_>,
+        floor: f64,
+        (before, part): (&[f64], f64),
+        rows: &mut Rows,
+    ) -> Result<u64, StepError> {
+        self.begin_positions(before, part);
+        let found = self.close(method, look, floor, rows.work_allowed);
+        for ((joint, p), gap_squared) in self.joints.iter().zip(&self.p).zip(&self.gap_squared) {
+            rows.impulse[joint.row..][..3].copy_from_slice(p.as_slice());
+            rows.gap[joint.block] = gap_squared.sqrt();
+        }
+        found.map_err(|lost| lost_positions(lost, &rows.gap, look.t))
+    }
+
+    /// Newton until C(t+h) is `target`.
+    fn close(
+        &mut self,
+        method: &Method,
+        look: &Look<'_>,
+        floor: f64,
+        allowed: f64,
+    ) -> Result<u64, (usize, u64)> {
+        let see = |b: &mut Balls| b.look(look, method.tolerance, floor, allowed);
+        newton(self, method.converges_fine(floor), see, Balls::solve)
     }
 
     /// [`Solver::correct_velocities`](crate::solver::Solver::correct_velocities) where K is regular.
@@ -107,10 +124,9 @@ impl Balls {
         t: f64,
         rows: &mut Rows,
     ) -> Result<u64, StepError> {
-        for joint in &mut self.joints {
-            joint.p = Vec3::zeros();
-        }
-        let found = newton(self, false, |b| b.look_velocities(tolerance), Balls::solve_and_apply);
+        self.p.fill(Vec3::zeros());
+        self.x.fill(Vec3::zeros());
+        let found = newton(self, false, |b| b.look_velocities(tolerance), Balls::solve);
         self.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
         found.map_err(|(block, sweeps)| StepError::Velocities {
             block,
@@ -120,98 +136,114 @@ impl Balls {
         })
     }
 
-    /// Begins a position correction with the impulses `rows.guess`, unless the position is nearly singular.
-    fn begin_positions(&mut self, rows: &Rows) {
-        let part = if self.weakest > WEAK { 1.0 } else { 0.0 };
-        for (joint, x) in self.joints.iter_mut().zip(&mut self.x) {
-            let at = joint.row..joint.row + 3;
-            joint.target.copy_from_slice(&rows.target[at.clone()]);
-            x.copy_from_slice(&rows.guess[at]);
-            *x *= part;
-            joint.p = *x;
+    /// Begins a position correction with the impulses `part` times `guess`, unless the position is nearly singular.
+    fn begin_positions(&mut self, guess: &[f64], part: f64) {
+        let part = if self.weakest > WEAK { part } else { 0.0 };
+        for ((joint, x), p) in self.joints.iter().zip(&mut self.x).zip(&mut self.p) {
+            *x = vector(guess, joint.row) * part;
+            *p = *x;
         }
-        self.apply();
+        self.target.clear();
     }
 
-    /// Looks at C(t+h) and leaves −(C − target)/h as the right side of the next solve.
+    /// Applies the impulses x, looks at C(t+h) and leaves −(C − target)/h as the right side of the next solve.
     fn look(&mut self, look: &Look<'_>, tolerance: f64, floor: f64, allowed: f64) -> Worst {
-        let Balls { groups, slots, joints, x, .. } = self;
-        for (joint, x) in joints.iter().zip(x.iter_mut()) {
-            *x = joint.still;
-        }
-        for group in groups.iter_mut() {
-            group.look_ahead(look.flight, look.h);
-            for slot in &slots[group.first_slot..group.last_slot] {
-                let p = (group.s_ahead + group.turn.rotate(slot.r)) * slot.sign;
-                add(x, slot, p);
-            }
+        let gravity = V::splat(&self.gravity);
+        self.apply_and_see(|group| {
+            group.look_ahead(gravity, look.flight, look.h);
+            let (s_ahead, turn) = (group.s_ahead, group.turn);
+            move |slot: &Slot| (s_ahead + turn.rotate(slot.r)) * slot.sign
+        });
+        for (joint, point) in &self.still {
+            self.x[*joint] += point;
         }
         let rate = -1.0 / look.h;
-        let bounded = allowed.is_finite();
-        let mut worst = Worst::default();
-        for (joint, x) in joints.iter_mut().zip(x.iter_mut()) {
-            joint.gap_squared = x.norm_squared();
-            let tolerance = joint.tolerance.unwrap_or(tolerance).max(floor);
-            worst.see(joint.gap_squared / (tolerance * tolerance), joint.block);
-            *x = (*x - joint.target) * rate;
-            if bounded {
-                worst.work += joint.p.dot(x).abs();
-            }
+        let mut worst = self.judge(tolerance.max(floor), |own| own.max(floor), rate);
+        for (x, target) in self.x.iter_mut().zip(&self.target) {
+            *x -= target * rate;
         }
-        Worst { ratio: worst.ratio.sqrt(), work: worst.work / allowed, ..worst }
+        if allowed.is_finite() {
+            let work: f64 = self.p.iter().zip(&self.x).map(|(p, x)| p.dot(x).abs()).sum();
+            worst.work = work / allowed;
+        }
+        worst
     }
 
-    /// Looks at J v and leaves −J v as the right side of the next solve.
+    /// Applies the impulses x, looks at J v and leaves −J v as the right side of the next solve.
     fn look_velocities(&mut self, tolerance: f64) -> Worst {
-        let Balls { groups, slots, joints, x, .. } = self;
-        x.fill(Vec3::zeros());
-        for group in groups.iter() {
-            for slot in &slots[group.first_slot..group.last_slot] {
-                add(x, slot, (group.s_dot + group.omega.cross(slot.r)) * -slot.sign);
+        self.apply_and_see(|group| {
+            let (s_dot, omega) = (group.s_dot, group.omega);
+            move |slot: &Slot| (s_dot + omega.cross(slot.r)) * -slot.sign
+        });
+        self.judge(tolerance, |_| tolerance, 1.0)
+    }
+
+    /// v += M⁻¹ Jᵀ x; then x is the sum over the ends of each joint of what `see` finds there. In one go over the links: long chains wait
+    /// for memory.
+    #[inline(always)]
+    fn apply_and_see<E: Fn(&Slot) -> V>(&mut self, see: impl Fn(&mut Group) -> E) {
+        let Balls { groups, slots, joints, x, e, .. } = self;
+        // Where a link has no joint there is no impulse.
+        x[joints.len()] = Vec3::zeros();
+        e.fill(Vec3::zeros());
+        for group in groups {
+            let slots = &slots[group.first_slot..group.last_slot];
+            group.apply(slots, x);
+            let seen = see(group);
+            for slot in slots {
+                add(e, slot, seen(slot));
             }
         }
+        std::mem::swap(x, e);
+    }
+
+    /// The worst of the errors x, and the length of each; x is then `rate` times the errors. `own` makes the tolerance of a joint
+    /// that has one.
+    #[inline(always)]
+    fn judge(&mut self, tolerance: f64, own: impl Fn(f64) -> f64, rate: f64) -> Worst {
+        let Balls { joints, x, gap_squared, own_tolerances, .. } = self;
         let mut worst = Worst::default();
-        for (joint, x) in joints.iter_mut().zip(x.iter()) {
-            joint.gap_squared = x.norm_squared();
-            worst.see(joint.gap_squared / (tolerance * tolerance), joint.block);
+        for (k, (gap_squared, x)) in gap_squared.iter_mut().zip(x.iter_mut()).enumerate() {
+            *gap_squared = x.norm_squared();
+            worst.see(*gap_squared, k);
+            *x *= rate;
+        }
+        worst.block = joints[worst.block].block;
+        worst.ratio /= tolerance * tolerance;
+        if *own_tolerances {
+            worst = Worst::default();
+            for (joint, gap_squared) in joints.iter().zip(gap_squared.iter()) {
+                let tolerance = joint.tolerance.map_or(tolerance, &own);
+                worst.see(gap_squared / (tolerance * tolerance), joint.block);
+            }
         }
         Worst { ratio: worst.ratio.sqrt(), ..worst }
     }
 
-    /// K x = right side; applies the impulses x.
-    fn solve_and_apply(&mut self) {
-        self.factor.solve(&mut self.x);
-        for (joint, x) in self.joints.iter_mut().zip(&self.x) {
-            joint.p += x;
-        }
-        self.apply();
-    }
-
-    /// v += M⁻¹ Jᵀ x.
-    fn apply(&mut self) {
-        // Where a link has no joint there is no impulse.
-        self.x[self.joints.len()] = Vec3::zeros();
-        for group in &mut self.groups {
-            let (mut impulse, mut moment) = (V::ZERO, V::ZERO);
-            for slot in &self.slots[group.first_slot..group.last_slot] {
-                let p = V::gather(|i| &self.x[slot.joint[i]]) * slot.sign;
-                impulse += p;
-                moment += slot.r.cross(p);
-            }
-            group.s_dot += impulse * group.mass_inv;
-            group.omega += group.inertia_inv * moment;
-        }
+    /// K x = right side.
+    fn solve(&mut self) {
+        self.factor.solve(&mut self.x, &mut self.p);
     }
 
     /// Ends a correction: gives impulses and errors back.
-    pub(crate) fn end(&self, impulse: &mut [f64], gap: &mut [f64]) {
-        for joint in &self.joints {
+    fn end(&self, impulse: &mut [f64], gap: &mut [f64]) {
+        for ((joint, p), gap_squared) in self.joints.iter().zip(&self.p).zip(&self.gap_squared) {
             for k in 0..3 {
-                impulse[joint.row + k] += joint.p[k];
+                impulse[joint.row + k] += p[k];
             }
-            gap[joint.block] = joint.gap_squared.sqrt();
+            gap[joint.block] = gap_squared.sqrt();
         }
     }
+}
+
+/// Three of these numbers.
+#[inline(always)]
+fn vector(numbers: &[f64], first: usize) -> Vec3 {
+    Vec3::from_column_slice(&numbers[first..first + 3])
+}
+
+fn lost_positions((block, sweeps): (usize, u64), gap: &[f64], t: f64) -> StepError {
+    StepError::Positions { block, gap: gap[block], sweeps, t }
 }
 
 /// Adds a vector of each lane to what its joint has.
@@ -230,13 +262,13 @@ pub(super) fn times_cross(inertia_inv: &Mat3, r: &Vec3) -> Mat3 {
     Mat3::from_columns(&[y * r.z - z * r.y, z * r.x - x * r.z, x * r.y - y * r.x])
 }
 
-/// k += E/m − r× W, which is symmetric; the upper half alone.
+/// k += E/m − r× W, which is symmetric.
 #[inline(always)]
-pub(super) fn add_own_response(k: &mut Mat3, mass_inv: f64, r: &Vec3, w: &Mat3) {
-    k.m11 += mass_inv - (r.y * w.m31 - r.z * w.m21);
-    k.m12 -= r.y * w.m32 - r.z * w.m22;
-    k.m13 -= r.y * w.m33 - r.z * w.m23;
-    k.m22 += mass_inv - (r.z * w.m12 - r.x * w.m32);
-    k.m23 -= r.z * w.m13 - r.x * w.m33;
-    k.m33 += mass_inv - (r.x * w.m23 - r.y * w.m13);
+pub(super) fn add_own_response(k: &mut Upper, mass_inv: f64, r: &Vec3, w: &Mat3) {
+    k[0] += mass_inv - (r.y * w.m31 - r.z * w.m21);
+    k[1] -= r.y * w.m32 - r.z * w.m22;
+    k[2] -= r.y * w.m33 - r.z * w.m23;
+    k[3] += mass_inv - (r.z * w.m12 - r.x * w.m32);
+    k[4] -= r.z * w.m13 - r.x * w.m33;
+    k[5] += mass_inv - (r.x * w.m23 - r.y * w.m13);
 }

@@ -12,19 +12,26 @@ pub(super) struct Factor {
     columns: Vec<Column>,
     /// Blocks below the diagonal, column after column.
     entries: Vec<Entry>,
-    /// What the elimination of a column subtracts from blocks below the diagonal of later columns.
+    /// What the elimination of a column subtracts from blocks below the diagonal of later columns, column after column.
     updates: Vec<Update>,
+    /// Where the entries of each column begin, and where the last ones end.
+    starts: Vec<usize>,
     /// Number of joints; one more column takes what belongs to none.
     spare: usize,
 }
 
-/// A joint.
-#[derive(Clone, Debug)]
+/// A symmetric matrix by its upper half: xx, xy, xz, yy, yz, zz.
+pub(super) type Upper = [f64; 6];
+
+/// A joint: one line of the cache.
+#[derive(Clone, Debug, Default)]
 struct Column {
-    /// K_kk, upper half, then D⁻¹.
-    diagonal: Mat3,
-    entries: (usize, usize),
-    updates: (usize, usize),
+    /// K_kk, then D⁻¹.
+    diagonal: Upper,
+    /// Product of the diagonal of K_kk, the measure of a singular pivot.
+    alone: f64,
+    /// Blocks below the diagonal.
+    n_entries: usize,
 }
 
 /// A block below the diagonal: K_jk, then L_jk.
@@ -46,33 +53,28 @@ impl Factor {
     /// The pattern. `touched` lists, in elimination order, the row blocks that the elimination of each one touches; `place`
     /// says where each row block comes in it.
     pub(super) fn new(touched: &[Vec<usize>], place: &[usize]) -> Self {
-        let mut factor =
-            Factor { columns: Vec::new(), entries: Vec::new(), updates: Vec::new(), spare: 0 };
+        let (mut columns, mut entries, mut starts) = (Vec::new(), Vec::new(), vec![0]);
         for later in touched {
             let mut rows: Vec<usize> = later.iter().map(|&block| place[block]).collect();
             rows.sort_unstable();
-            let first = factor.entries.len();
-            for row in rows {
-                factor.entries.push(Entry { row, block: Mat3::zeros() });
-            }
-            let entries = (first, factor.entries.len());
-            factor.columns.push(Column { diagonal: Mat3::zeros(), entries, updates: (0, 0) });
+            columns.push(Column { n_entries: rows.len(), ..Column::default() });
+            entries.extend(rows.into_iter().map(|row| Entry { row, block: Mat3::zeros() }));
+            starts.push(entries.len());
         }
-        for k in 0..factor.columns.len() {
-            let first = factor.updates.len();
-            let (from, to) = factor.columns[k].entries;
+        let spare = columns.len();
+        let mut factor = Factor { columns, entries, updates: Vec::new(), starts, spare };
+        for k in 0..spare {
+            let (from, to) = (factor.starts[k], factor.starts[k + 1]);
             for b in from..to {
                 for a in b + 1..to {
                     let target = factor.entry(factor.entries[a].row, factor.entries[b].row);
                     factor.updates.push(Update { target, a, b });
                 }
             }
-            factor.columns[k].updates = (first, factor.updates.len());
         }
         // One more of each, for links without a joint there.
-        factor.spare = factor.columns.len();
-        factor.columns.push(Column { diagonal: Mat3::zeros(), entries: (0, 0), updates: (0, 0) });
-        factor.entries.push(Entry { row: factor.spare, block: Mat3::zeros() });
+        factor.columns.push(Column::default());
+        factor.entries.push(Entry { row: spare, block: Mat3::zeros() });
         factor
     }
 
@@ -83,7 +85,7 @@ impl Factor {
 
     /// Which entry the block of joints `row` and `column` is, where `row` is eliminated after `column`.
     pub(super) fn entry(&self, row: usize, column: usize) -> usize {
-        let (start, end) = self.columns[column].entries;
+        let (start, end) = (self.starts[column], self.starts[column + 1]);
         let found = self.entries[start..end].iter().position(|e| e.row == row);
         start + found.expect("elimination adds what it touches to the pattern")
     }
@@ -91,16 +93,16 @@ impl Factor {
     /// K = 0.
     pub(super) fn clear(&mut self) {
         for column in &mut self.columns {
-            column.diagonal = Mat3::zeros();
+            column.diagonal = Upper::default();
         }
         for entry in &mut self.entries {
             entry.block = Mat3::zeros();
         }
     }
 
-    /// K of a joint with itself; the upper half counts.
+    /// K of a joint with itself.
     #[inline(always)]
-    pub(super) fn diagonal(&mut self, joint: usize) -> &mut Mat3 {
+    pub(super) fn diagonal(&mut self, joint: usize) -> &mut Upper {
         &mut self.columns[joint].diagonal
     }
 
@@ -110,19 +112,25 @@ impl Factor {
         &mut self.entries[entry].block
     }
 
-    /// K = L D Lᵀ. Returns the smallest determinant of a pivot block as a part of what its joint has `alone`; 0 where it is nearly
+    /// K = L D Lᵀ. Returns the smallest determinant of a pivot block as a part of what its joint has alone; 0 where it is nearly
     /// singular.
-    pub(super) fn factorize(&mut self, alone: &[f64]) -> f64 {
+    pub(super) fn factorize(&mut self) -> f64 {
         let mut weakest = 1.0_f64;
+        for column in &mut self.columns {
+            let [xx, _, _, yy, _, zz] = column.diagonal;
+            column.alone = xx * yy * zz;
+        }
+        let (mut from, mut list) = (0, self.updates.iter());
         for k in 0..self.spare {
             let (before, after) = self.columns.split_at_mut(k + 1);
-            let Column { diagonal, entries, updates } = &mut before[k];
-            let Some((inverse, determinant)) = inverse(diagonal, SINGULAR * alone[k]) else {
+            let Column { diagonal, alone, n_entries } = &mut before[k];
+            let Some((inverse, determinant)) = inverse(diagonal, SINGULAR * *alone) else {
                 return 0.0;
             };
-            weakest = weakest.min(determinant / alone[k]);
+            weakest = weakest.min(determinant / *alone);
             *diagonal = inverse;
-            let (from, to) = *entries;
+            let inverse = matrix(&inverse);
+            let to = from + *n_entries;
             let (own, later) = self.entries.split_at_mut(to);
             let own = &mut own[from..];
             if let [entry] = own {
@@ -130,9 +138,9 @@ impl Factor {
                 let raw = entry.block;
                 entry.block = raw * inverse;
                 subtract_symmetric(&mut after[entry.row - k - 1].diagonal, &raw, &entry.block);
+                from = to;
                 continue;
             }
-            let mut list = self.updates[updates.0..updates.1].iter();
             for b in 0..own.len() {
                 let raw = own[b].block;
                 let l = raw * inverse;
@@ -144,55 +152,54 @@ impl Factor {
                     later[update.target - to].block -= own[update.a - from].block * l.transpose();
                 }
             }
+            from = to;
         }
         weakest
     }
 
-    /// Solves K x = e in place.
-    pub(super) fn solve(&self, x: &mut [Vec3]) {
+    /// Solves K x = e in place, and adds x to `sum`.
+    pub(super) fn solve(&self, x: &mut [Vec3], sum: &mut [Vec3]) {
         let columns = &self.columns[..self.spare];
         let mut entries = self.entries.iter();
         for (k, column) in columns.iter().enumerate() {
             let own = x[k];
-            for entry in entries.by_ref().take(column.n_entries()) {
+            for entry in entries.by_ref().take(column.n_entries) {
                 x[entry.row] -= entry.block * own;
             }
         }
         let mut entries = self.entries[..self.entries.len() - 1].iter().rev();
         for (k, column) in columns.iter().enumerate().rev() {
-            let mut own = column.diagonal * x[k];
-            for entry in entries.by_ref().take(column.n_entries()) {
+            let mut own = matrix(&column.diagonal) * x[k];
+            for entry in entries.by_ref().take(column.n_entries) {
                 own -= entry.block.tr_mul(&x[entry.row]);
             }
             x[k] = own;
+            sum[k] += own;
         }
     }
 }
 
-impl Column {
-    /// Blocks below the diagonal.
-    #[inline(always)]
-    fn n_entries(&self) -> usize {
-        self.entries.1 - self.entries.0
-    }
+/// All of a symmetric matrix.
+#[inline(always)]
+pub(super) fn matrix(&[xx, xy, xz, yy, yz, zz]: &Upper) -> Mat3 {
+    Mat3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz)
 }
 
-/// c −= a bᵀ, which is symmetric; the upper half alone.
+/// c −= a bᵀ, which is symmetric.
 #[inline(always)]
-fn subtract_symmetric(c: &mut Mat3, a: &Mat3, b: &Mat3) {
+fn subtract_symmetric(c: &mut Upper, a: &Mat3, b: &Mat3) {
+    let mut k = 0;
     for i in 0..3 {
         for j in i..3 {
-            c[(i, j)] -= a[(i, 0)] * b[(j, 0)] + a[(i, 1)] * b[(j, 1)] + a[(i, 2)] * b[(j, 2)];
+            c[k] -= a[(i, 0)] * b[(j, 0)] + a[(i, 1)] * b[(j, 1)] + a[(i, 2)] * b[(j, 2)];
+            k += 1;
         }
     }
 }
 
-/// The inverse of a symmetric matrix, given its upper half, by its cofactors, and its determinant, if
-/// that is above `least`.
+/// The inverse of a symmetric matrix by its cofactors, and its determinant, if that is above `least`.
 #[inline(always)]
-pub(super) fn inverse(a: &Mat3, least: f64) -> Option<(Mat3, f64)> {
-    let (xx, xy, xz) = (a.m11, a.m12, a.m13);
-    let (yy, yz, zz) = (a.m22, a.m23, a.m33);
+pub(super) fn inverse(&[xx, xy, xz, yy, yz, zz]: &Upper, least: f64) -> Option<(Upper, f64)> {
     let c_xx = yy * zz - yz * yz;
     let c_xy = xz * yz - xy * zz;
     let c_xz = xy * yz - xz * yy;
@@ -201,13 +208,7 @@ pub(super) fn inverse(a: &Mat3, least: f64) -> Option<(Mat3, f64)> {
         return None;
     }
     let d = 1.0 / determinant;
-    let (xx_inv, xy_inv, xz_inv) = (c_xx * d, c_xy * d, c_xz * d);
     let (yy_inv, yz_inv) = ((xx * zz - xz * xz) * d, (xy * xz - xx * yz) * d);
     let zz_inv = (xx * yy - xy * xy) * d;
-    let inverse = Mat3::new(
-        xx_inv, xy_inv, xz_inv, //
-        xy_inv, yy_inv, yz_inv, //
-        xz_inv, yz_inv, zz_inv,
-    );
-    Some((inverse, determinant))
+    Some(([c_xx * d, c_xy * d, c_xz * d, yy_inv, yz_inv, zz_inv], determinant))
 }

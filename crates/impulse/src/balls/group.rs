@@ -5,7 +5,7 @@ use gelenk_model::{Flight, Model, State};
 
 use super::{End, Link};
 use crate::flight::{self, Spinner, Top};
-use crate::lanes::{F, LANES, M, Q, V, lanes};
+use crate::lanes::{F, LANES, Q, S, V, lanes};
 
 /// Four links, or fewer: what is left over has no mass and no joints.
 #[derive(Clone, Debug)]
@@ -19,18 +19,17 @@ pub(super) struct Group {
     pub(super) mass_inv: F,
     inertia: V,
     inertia_inv_body: V,
-    gravity: V,
     /// 1 − J_axis/J of symmetric tops, 0 of spherical ones; the axis is where `axis` has its 1.
     slip: F,
     axis: V,
     /// Some link has neither and turns by its Taylor series.
     asymmetric: bool,
-    /// Centres, rotations and what follows from them at time t.
+    /// Centres, rotations and what follows from them at time t. (Rotation matrices do too, and are made where they are needed:
+    /// long chains wait for memory.)
     s: V,
     q: Q,
-    rot: M,
     e: V,
-    pub(super) inertia_inv: M,
+    pub(super) inertia_inv: S,
     /// Velocities at time t, on which impulses act.
     pub(super) s_dot: V,
     pub(super) omega: V,
@@ -86,15 +85,13 @@ pub(super) fn groups(
             mass_inv: lanes(|i| body(i).map_or(0.0, |b| b.mass_inv)),
             inertia: V::gather(|i| body(i).map_or(&zero, |b| &b.inertia)),
             inertia_inv_body: V::gather(|i| body(i).map_or(&zero, |b| &b.inertia_inv)),
-            gravity: V::splat(&model.gravity),
             slip: lanes(|i| four.get(i).map_or(0.0, |link| link.slip)),
             axis: V::gather(|i| four.get(i).map_or(&axes[0], |link| &axes[link.axis])),
             asymmetric: four.iter().any(|link| link.asymmetric),
             s: V::ZERO,
             q: Q::IDENTITY,
-            rot: M::ZERO,
             e: V::ZERO,
-            inertia_inv: M::ZERO,
+            inertia_inv: S::ZERO,
             s_dot: V::ZERO,
             omega: V::ZERO,
             s_ahead: V::ZERO,
@@ -116,12 +113,20 @@ impl Group {
 
     #[inline(always)]
     fn follow_poses(&mut self, slots: &mut [Slot]) {
-        self.rot = self.q.matrix();
-        self.e = self.rot * self.axis;
-        self.inertia_inv = self.rot.turned(self.inertia_inv_body);
+        let rot = self.q.matrix();
+        self.e = rot * self.axis;
+        self.inertia_inv = S::of(&rot.turned(self.inertia_inv_body));
         for slot in slots {
-            slot.r = self.rot * slot.r_body;
+            slot.r = rot * slot.r_body;
         }
+    }
+
+    /// Whether these are the poses of a state.
+    #[inline]
+    pub(super) fn has_poses(&self, state: &State) -> bool {
+        let bodies = &self.bodies;
+        self.s == V::gather(|i| &state.s[bodies[i]])
+            && self.q == Q::gather(|i| *state.rot[bodies[i]].quaternion())
     }
 
     /// Takes velocities.
@@ -141,11 +146,35 @@ impl Group {
         }
     }
 
+    /// Velocities to the state, and kinetic and potential energy to `energies`, J.
+    #[inline(always)]
+    pub(super) fn write(&self, gravity: V, state: &mut State, energies: &mut (f64, f64)) {
+        self.write_velocities(|i, s_dot, omega| {
+            (state.s_dot[i], state.omega[i]) = (s_dot, omega);
+        });
+        let (kinetic, potential) = self.energies(gravity);
+        energies.0 += kinetic;
+        energies.1 += potential;
+    }
+
+    /// v += M⁻¹ Jᵀ x.
+    #[inline(always)]
+    pub(super) fn apply(&mut self, slots: &[Slot], x: &[Vec3]) {
+        let (mut impulse, mut moment) = (V::ZERO, V::ZERO);
+        for slot in slots {
+            let p = V::gather(|i| &x[slot.joint[i]]) * slot.sign;
+            impulse += p;
+            moment += slot.r.cross(p);
+        }
+        self.s_dot += impulse * self.mass_inv;
+        self.omega += self.inertia_inv.matrix() * moment;
+    }
+
     /// The paper's LookAhead: centres and turns after free flight over `h`.
     #[inline(always)]
-    pub(super) fn look_ahead(&mut self, flight: Flight, h: f64) {
+    pub(super) fn look_ahead(&mut self, gravity: V, flight: Flight, h: f64) {
         let step = F::splat(h);
-        self.s_ahead = self.s + (self.s_dot + self.gravity * F::splat(0.5 * h)) * step;
+        self.s_ahead = self.s + (self.s_dot + gravity * F::splat(0.5 * h)) * step;
         self.turn = if self.asymmetric || !matches!(flight, Flight::Exact) {
             self.each_turn(flight, h).0
         } else {
@@ -162,13 +191,13 @@ impl Group {
     /// Turns and angular velocities after free flight, link by link.
     fn each_turn(&self, flight: Flight, h: f64) -> (Q, V) {
         let (inertia, inertia_inv) = (self.inertia.each(), self.inertia_inv_body.each());
-        let omega = self.omega.each();
+        let (omega, rot) = (self.omega.each(), self.q.matrix());
         let found: [_; LANES] = std::array::from_fn(|i| {
             let spinner = Spinner {
                 top: Top::new(&inertia[i]),
                 inertia: &inertia[i],
                 inertia_inv: &inertia_inv[i],
-                rot: &self.rot.lane(i),
+                rot: &rot.lane(i),
             };
             flight::fly(&spinner, &omega[i], flight, h)
         });
@@ -179,6 +208,7 @@ impl Group {
     #[inline]
     pub(super) fn fly(
         &mut self,
+        gravity: V,
         flight: Flight,
         h: f64,
         state: &mut State,
@@ -191,7 +221,7 @@ impl Group {
             self.omega += (self.turn.rotate(self.e) - self.e) * c;
         }
         self.s = self.s_ahead;
-        self.s_dot += self.gravity * F::splat(h);
+        self.s_dot += gravity * F::splat(h);
         self.q = (self.turn * self.q).unit();
         self.follow_poses(slots);
         // The sum is finite only where every number is.
@@ -211,17 +241,15 @@ impl Group {
 
     /// Kinetic and potential energy, J.
     #[inline]
-    pub(super) fn energies(&self) -> (f64, f64) {
-        let turn = V {
-            x: self.rot.x.dot(self.omega),
-            y: self.rot.y.dot(self.omega),
-            z: self.rot.z.dot(self.omega),
-        };
+    pub(super) fn energies(&self, gravity: V) -> (f64, f64) {
+        let rot = self.q.matrix();
+        let turn =
+            V { x: rot.x.dot(self.omega), y: rot.y.dot(self.omega), z: rot.z.dot(self.omega) };
         let spin = self.inertia.x * turn.x * turn.x
             + self.inertia.y * turn.y * turn.y
             + self.inertia.z * turn.z * turn.z;
         let kinetic = (self.mass * self.s_dot.dot(self.s_dot) + spin) * F::splat(0.5);
-        let potential = self.mass * self.gravity.dot(self.s);
+        let potential = self.mass * gravity.dot(self.s);
         let sum = |x: [f64; LANES]| ((x[0] + x[1]) + x[2]) + x[3];
         (sum(kinetic.to_array()), -sum(potential.to_array()))
     }

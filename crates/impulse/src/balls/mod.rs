@@ -11,14 +11,14 @@ mod group;
 mod sweep;
 
 use gelenk_model::joint::JointKind;
-use gelenk_model::math::{Quat, Vec3};
+use gelenk_model::math::Vec3;
 use gelenk_model::rows::{RowBlock, RowKind};
 use gelenk_model::{BodyId, Flight, Model, State, Twist, Wrench};
 use nalgebra::Quaternion;
 
 use crate::error::StepError;
 use crate::flight::{self, Top, exp};
-use crate::lanes::LANES;
+use crate::lanes::{LANES, V};
 use crate::scratch::Bodies;
 use factor::Factor;
 use group::{Group, Slot, groups};
@@ -36,22 +36,30 @@ pub(crate) struct Balls {
     /// Links four at a time, for the direct solver, and their ends.
     groups: Vec<Group>,
     slots: Vec<Slot>,
-    /// Errors, then impulses, of a solve; as `joints`, and one more.
+    /// Impulses of the last solve, not applied yet, then right sides of the next one; as `joints`, and one more.
     x: Vec<Vec3>,
+    /// Errors of a look; as `x`.
+    e: Vec<Vec3>,
+    /// Impulses of the running correction, N s; as `joints`.
+    p: Vec<Vec3>,
+    /// |C|² when last looked at; as `joints`.
+    gap_squared: Vec<f64>,
+    /// The errors wanted at t+h, unless they are 0 as after a whole step; as `joints`.
+    target: Vec<Vec3>,
+    /// The part of C that stands still: points of fixed bodies, for the joints that have one.
+    still: Vec<(usize, Vec3)>,
+    /// Whether a joint has a tolerance of its own.
+    own_tolerances: bool,
     factor: Factor,
     /// Entries of the factor for each pair of slots of a group, in the order of [`assemble`](Balls::assemble); constant.
     couplings: Vec<[usize; LANES]>,
-    /// Product of the diagonal of each joint's K, the measure of a singular pivot; as `joints`.
-    alone: Vec<f64>,
     /// Points of fixed bodies: joint, body, place in its frame, sign; constant.
     anchors: Vec<(usize, usize, Vec3, f64)>,
     /// Whether every body that moves is a link; constant.
     whole: bool,
-    /// Time, centres and rotations read last.
-    known_t: Option<f64>,
-    known: (Vec<Vec3>, Vec<Quat>),
-    /// Whether the groups have poses and velocities of the state written last.
-    current: bool,
+    gravity: Vec3,
+    /// Time of the state written last, and its kinetic and potential energy, J; none where the groups have another.
+    written: Option<(f64, f64, f64)>,
     /// Whether groups and joints belong to the poses of the bodies.
     ready: bool,
     /// Whether `links` and `pairs` do.
@@ -107,16 +115,6 @@ struct Joint {
     block: usize,
     row: usize,
     tolerance: Option<f64>,
-    /// Whether bodies a and b move.
-    moves: [bool; 2],
-    /// The part of C that stands still: points of fixed bodies.
-    still: Vec3,
-    /// The error wanted at t+h: 0 after a whole step.
-    target: Vec3,
-    /// Impulse of the running correction, N s.
-    p: Vec3,
-    /// |C|² when last looked at.
-    gap_squared: f64,
 }
 
 impl Balls {
@@ -160,21 +158,17 @@ impl Balls {
                 block,
                 row: rows.first_row,
                 tolerance: rows.tolerance,
-                moves: [false; 2],
-                still: Vec3::zeros(),
-                target: Vec3::zeros(),
-                p: Vec3::zeros(),
-                gap_squared: 0.0,
             });
         }
         let (mut links, mut ends, mut anchors) = (Vec::new(), Vec::new(), Vec::new());
+        let mut moves = vec![false; joints.len()];
         for (body, own) in at_body.iter().enumerate() {
             let (definition, fixed) = (&model.bodies[body], model.bodies[body].fixed);
             for end in own {
                 if fixed {
                     anchors.push((end.joint, body, end.r_body, end.sign));
                 } else {
-                    joints[end.joint].moves[usize::from(end.sign > 0.0)] = true;
+                    moves[end.joint] = true;
                     ends.push(end.clone());
                 }
             }
@@ -205,7 +199,7 @@ impl Balls {
             }
         }
         // A joint between two points of one body, or of fixed bodies, is no link of a chain.
-        if between.iter().any(|[a, b]| a == b) || joints.iter().any(|j| j.moves == [false; 2]) {
+        if between.iter().any(|[a, b]| a == b) || moves.contains(&false) {
             return None;
         }
         let (n, links_count) = (joints.len(), links.len());
@@ -228,20 +222,21 @@ impl Balls {
         }
         Some(Balls {
             x: vec![Vec3::zeros(); n + 1],
+            e: vec![Vec3::zeros(); n + 1],
+            p: vec![Vec3::zeros(); n],
+            gap_squared: vec![0.0; n],
+            target: Vec::with_capacity(n),
+            still: Vec::with_capacity(anchors.len()),
+            own_tolerances: joints.iter().any(|joint| joint.tolerance.is_some()),
             groups,
             slots,
             pairs,
             links,
             joints,
-            alone: vec![0.0; n],
             couplings,
             whole: links_count == model.bodies.iter().filter(|b| !b.fixed).count(),
-            known_t: None,
-            known: (
-                vec![Vec3::zeros(); model.n_bodies()],
-                vec![Quat::identity(); model.n_bodies()],
-            ),
-            current: false,
+            gravity: model.gravity,
+            written: None,
             anchors,
             factor,
             ready: false,
@@ -254,7 +249,7 @@ impl Balls {
     /// Marks all that follows from the poses as out of date.
     pub(crate) fn forget_poses(&mut self) {
         (self.ready, self.links_ready, self.factor_ready) = (false, false, false);
-        self.current = false;
+        self.written = None;
     }
 
     /// Whether every body that moves is a link.
@@ -264,95 +259,91 @@ impl Balls {
 
     /// Takes a state, poses and velocities, for the direct solver; false where it is nearly singular.
     pub(crate) fn read_state(&mut self, state: &State) -> bool {
-        self.prepare(state);
+        let mut same = self.ready;
         for group in &mut self.groups {
+            same &= group.has_poses(state);
             group.read_velocities(|i| (&state.s_dot[i], &state.omega[i]));
         }
-        self.current = false;
+        self.take_poses(state, same);
         self.factorize()
     }
 
-    /// Free flight over `h` to time `t`; poses go to the state at once.
+    /// Free flight over `h` to time `t`; poses go to the state at once, velocities too if they stay as they are.
     pub(crate) fn fly(
         &mut self,
         flight: Flight,
         h: f64,
         t: f64,
+        velocities: bool,
         state: &mut State,
     ) -> Result<(), StepError> {
+        let gravity = V::splat(&self.gravity);
+        let mut energies = (0.0, 0.0);
         for group in &mut self.groups {
             let slots = &mut self.slots[group.first_slot..group.last_slot];
-            if let Some(body) = group.fly(flight, h, state, slots) {
+            if let Some(body) = group.fly(gravity, flight, h, state, slots) {
                 return Err(StepError::NotFinite { body, t });
+            }
+            if velocities {
+                group.write(gravity, state, &mut energies);
             }
         }
         state.t = t;
-        self.known_t = Some(t);
-        self.known.0.copy_from_slice(&state.s);
-        self.known.1.copy_from_slice(&state.rot);
+        self.written = velocities.then_some((t, energies.0, energies.1));
         (self.factor_ready, self.links_ready) = (false, false);
         Ok(())
     }
 
     /// Velocities to the state.
     pub(crate) fn write_state(&mut self, state: &mut State) {
+        let gravity = V::splat(&self.gravity);
+        let mut energies = (0.0, 0.0);
         for group in &self.groups {
-            group.write_velocities(|i, s_dot, omega| {
-                (state.s_dot[i], state.omega[i]) = (s_dot, omega);
-            });
+            group.write(gravity, state, &mut energies);
         }
-        self.current = true;
+        self.written = Some((state.t, energies.0, energies.1));
     }
 
     /// Kinetic and potential energy, J, if the groups have this state.
     pub(crate) fn energies(&self, state: &State) -> Option<(f64, f64)> {
-        if !self.current || self.known_t != Some(state.t) {
-            return None;
-        }
-        let (mut kinetic, mut potential) = (0.0, 0.0);
-        for group in &self.groups {
-            let (t, v) = group.energies();
-            (kinetic, potential) = (kinetic + t, potential + v);
-        }
-        Some((kinetic, potential))
+        let (t, kinetic, potential) = self.written?;
+        t.total_cmp(&state.t).is_eq().then_some((kinetic, potential))
     }
 
     /// Kinetic energy, J.
     pub(crate) fn kinetic(&self) -> f64 {
-        self.groups.iter().map(|group| group.energies().0).sum()
+        self.groups.iter().map(|group| group.energies(V::ZERO).0).sum()
     }
 
     /// Adds the impulses of the last correction to those of the model's joints.
     pub(crate) fn add_impulses(&self, joint_impulses: &mut [Wrench]) {
-        for joint in &self.joints {
-            joint_impulses[joint.id].force += joint.p;
+        for (joint, p) in self.joints.iter().zip(&self.p) {
+            joint_impulses[joint.id].force += p;
         }
     }
 
     /// Takes the poses of a state, for the direct solver.
     pub(crate) fn prepare(&mut self, state: &State) {
-        self.current = false;
-        let known = &self.known;
-        if self.known_t != Some(state.t) || known.0 != state.s || known.1 != state.rot {
-            self.forget_poses();
-            self.known_t = Some(state.t);
-            self.known.0.copy_from_slice(&state.s);
-            self.known.1.copy_from_slice(&state.rot);
+        let same = self.ready && self.groups.iter().all(|group| group.has_poses(state));
+        self.take_poses(state, same);
+    }
+
+    /// Takes the poses of a state, unless they are the `same`.
+    fn take_poses(&mut self, state: &State, same: bool) {
+        self.written = None;
+        self.still.clear();
+        for (joint, body, r_body, sign) in &self.anchors {
+            let point = state.s[*body] + state.rot[*body] * r_body;
+            self.still.push((*joint, point * *sign));
         }
-        if self.ready {
+        if same {
             return;
         }
+        self.forget_poses();
         for group in &mut self.groups {
             group.read_poses(state, &mut self.slots[group.first_slot..group.last_slot]);
         }
-        for joint in &mut self.joints {
-            joint.still = Vec3::zeros();
-        }
-        for (joint, body, r_body, sign) in &self.anchors {
-            let point = state.s[*body] + state.rot[*body] * r_body;
-            self.joints[*joint].still += point * *sign;
-        }
-        (self.ready, self.factor_ready) = (true, false);
+        self.ready = true;
     }
 
     /// Takes velocities from `bodies`.

@@ -9,7 +9,7 @@ use gelenk_model::rows::RowKind;
 use gelenk_model::{BodyId, Model};
 
 use super::direct::{add_own_response, times_cross};
-use super::factor::inverse;
+use super::factor::{Upper, inverse, matrix};
 use super::{Balls, Link};
 use crate::rows::Look;
 use crate::scratch::Bodies;
@@ -105,7 +105,7 @@ impl Balls {
         }
         for pair in &mut self.pairs {
             pair.still = Vec3::zeros();
-            let mut k = Mat3::zeros();
+            let mut k = Upper::default();
             let sides =
                 [(pair.a, pair.bodies[0], pair.r_a_body), (pair.b, pair.bodies[1], pair.r_b_body)];
             let [a, b] = [0, 1].map(|side| {
@@ -122,7 +122,7 @@ impl Balls {
                 (r, w)
             });
             // The masses alone make K regular.
-            pair.k_inv = inverse(&k, 0.0).map_or_else(Mat3::zeros, |(inverse, _)| inverse);
+            pair.k_inv = inverse(&k, 0.0).map_or_else(Mat3::zeros, |(inverse, _)| matrix(&inverse));
             (pair.r_a, pair.w_a, pair.wk_a) = (a.0, a.1, a.1 * pair.k_inv);
             (pair.r_b, pair.w_b, pair.wk_b) = (b.0, b.1, b.1 * pair.k_inv);
         }

@@ -118,6 +118,37 @@ pub(crate) fn fly_on(
     }
 }
 
+/// By how many rad a body may turn beyond twice what it had before in a look ahead: velocities that a solver tries are no motion there, and
+/// following them for so long would take time for nothing.
+const MOST_TRIED: f64 = 32.0;
+
+/// Whether a solver that tries `omega` where a body had `before` is too far off to be followed over `h`. Turns in closed form are always followed.
+#[inline]
+pub(crate) fn is_off(spinner: &Spinner<'_>, omega: &Vec3, before: &Vec3, h: f64) -> bool {
+    matches!(spinner.top, Top::Asymmetric)
+        && omega.norm_squared() * (h * h) > MOST_TRIED * MOST_TRIED
+        && omega.norm() * h.abs() > MOST_TRIED + 2.0 * before.norm() * h.abs()
+}
+
+/// The turn of a flight that is not followed.
+pub(crate) fn no_turn() -> Quaternion<f64> {
+    taylor::no_flight().0
+}
+
+/// How far a body with three different moments turns over `h`, rad, and the most that is followed, where that is more.
+pub(crate) fn turns_too_far(
+    spinner: &Spinner<'_>,
+    omega: &Vec3,
+    flight: Flight,
+    h: f64,
+) -> Option<(f64, f64)> {
+    if !matches!((spinner.top, flight), (Top::Asymmetric, Flight::Exact)) {
+        return None;
+    }
+    let turn = taylor::speed(spinner.inertia, spinner.inertia_inv, omega) * h.abs();
+    (turn > taylor::MOST_TURN).then_some((turn, taylor::MOST_TURN))
+}
+
 /// The turn alone; the hot half of [`fly`].
 #[inline]
 pub fn turn(spinner: &Spinner<'_>, omega: &Vec3, flight: Flight, h: f64) -> Quaternion<f64> {

@@ -11,6 +11,12 @@ const N: usize = MAX_ORDER as usize + 2;
 const FEW: usize = 16;
 const FAST: f64 = 0.05;
 
+/// Most parts of one flight, half a radian each: a body that turns farther in a step is not followed.
+const MOST_PARTS: f64 = 2000.0;
+
+/// The largest turn over a flight that is followed, rad.
+pub(super) const MOST_TURN: f64 = 0.5 * MOST_PARTS;
+
 /// The turn r with R(h) = R(0) R(r) and ω(h), both in the body frame, from the series to `order` in ω and one order
 /// more in r (at most [`MAX_ORDER`]); r is normalized.
 ///
@@ -45,20 +51,29 @@ pub fn taylor(
     (r / r.norm_squared().sqrt(), w)
 }
 
-/// The same to rounding: terms are added until they vanish, over parts of h in which they fall fast.
+/// The speed in rad/s that tells how fast the terms of the series fall: |ω|, or more for moments that no body has.
+pub(super) fn speed(inertia: &Vec3, inertia_inv: &Vec3, omega: &Vec3) -> f64 {
+    // The series converges for |h| up to about 1/(|ω| max |J_i − J_j|/J_k); a physical body has no ratio above 1.
+    let ratio = |k: usize| {
+        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+        ((inertia[i] - inertia[j]) * inertia_inv[k]).abs()
+    };
+    omega.norm_squared().sqrt() * ratio(0).max(ratio(1)).max(ratio(2)).max(1.0)
+}
+
+/// The same to rounding: terms are added until they vanish, over parts of h in which they fall fast. No numbers where the body turns by more
+/// than [`MOST_TURN`].
 pub(super) fn converged(
     inertia: &Vec3,
     inertia_inv: &Vec3,
     omega: &Vec3,
     h: f64,
 ) -> (Quaternion<f64>, Vec3) {
-    // The series converges for |h| up to about 1/(|ω| max |J_i − J_j|/J_k); a physical body has no ratio above 1.
-    let ratio = |k: usize| {
-        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-        ((inertia[i] - inertia[j]) * inertia_inv[k]).abs()
-    };
-    let speed = omega.norm_squared().sqrt() * ratio(0).max(ratio(1)).max(ratio(2)).max(1.0);
-    let parts = (2.0 * speed * h.abs()).ceil().clamp(1.0, 1e6);
+    let speed = speed(inertia, inertia_inv, omega);
+    let parts = (2.0 * speed * h.abs()).ceil().max(1.0);
+    if parts > MOST_PARTS {
+        return no_flight();
+    }
     let part = h / parts;
     // The terms of order n are below (speed h)ⁿ.
     let fall = speed * part.abs();
@@ -76,6 +91,12 @@ pub(super) fn converged(
         done += 1.0;
     }
     (total / total.norm_squared().sqrt(), w)
+}
+
+/// What a flight gives that is not followed.
+pub(super) fn no_flight() -> (Quaternion<f64>, Vec3) {
+    let nan = f64::NAN;
+    (Quaternion::new(nan, nan, nan, nan), Vec3::repeat(nan))
 }
 
 fn one_part<const N: usize>(

@@ -141,6 +141,8 @@ impl Solver for Iterative {
 trait Swept {
     /// Number of row blocks.
     fn n_blocks(&self) -> usize;
+    /// Whether someone wants to stop.
+    fn given_up(&self) -> bool;
     /// Looks at block `i` and corrects it as if it were alone, if `sweep` wants it.
     fn correct(&mut self, i: usize, sweep: &mut Sweep);
     /// The impulses so far. (n_rows)
@@ -163,6 +165,10 @@ struct PositionSweep<'a> {
 impl Swept for PositionSweep<'_> {
     fn n_blocks(&self) -> usize {
         self.rows.blocks.len()
+    }
+
+    fn given_up(&self) -> bool {
+        self.rows.stop.is_asked()
     }
 
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
@@ -257,6 +263,10 @@ impl Swept for VelocitySweep<'_> {
         self.rows.blocks.len()
     }
 
+    fn given_up(&self) -> bool {
+        self.rows.stop.is_asked()
+    }
+
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
         if rows.inactive[i] {
@@ -334,6 +344,10 @@ impl Swept for BallSweep<'_> {
         self.rows.blocks.len()
     }
 
+    fn given_up(&self) -> bool {
+        self.rows.stop.is_asked()
+    }
+
     #[inline(always)]
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let block = &self.rows.blocks[i];
@@ -366,6 +380,10 @@ struct BallVelocitySweep<'a> {
 impl Swept for BallVelocitySweep<'_> {
     fn n_blocks(&self) -> usize {
         self.rows.blocks.len()
+    }
+
+    fn given_up(&self) -> bool {
+        self.rows.stop.is_asked()
     }
 
     #[inline(always)]
@@ -414,11 +432,12 @@ fn sweeps(
         for i in 0..n_blocks {
             system.correct(i, &mut sweep);
         }
+        let given_up = system.given_up();
         corrections += sweep.corrections;
         if sweep.corrections == 0 {
             return Ok(corrections);
         }
-        if !progress.goes_on(sweep.worst, sweep.size) || progress.sweeps == most {
+        if !progress.goes_on(sweep.worst, sweep.size) || progress.sweeps == most || given_up {
             return Err((sweep.worst_block, progress.sweeps));
         }
         if accelerate {

@@ -168,11 +168,11 @@ impl Context<'_> {
         if let Some(contact) = &spec.contact
             && !contact.poisoned
         {
-            if matches!(contact.text.as_str(), "exact" | "coarse") {
+            if matches!(contact.text.as_str(), "exact" | "coarse" | "none") {
                 run.contact.clone_from(&contact.text);
             } else {
                 let message = format!("there is no contact mode `{}`", contact.text);
-                let help = "use `exact` or `coarse`";
+                let help = "use `exact`, `coarse` or `none`";
                 self.error("unknown-contact-mode", &at("contact"), contact.span, message, help);
             }
         }

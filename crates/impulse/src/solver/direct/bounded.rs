@@ -147,7 +147,7 @@ fn settle_rows(
     if !model.forces.is_empty() && joints_fly_apart(scratch, false) {
         solves += settle_linear(scratch);
     }
-    while solves < MOST_SOLVES {
+    while solves < MOST_SOLVES && !scratch.rows.stop.is_asked() {
         let worst = look_ahead(model, method, look, floor, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
@@ -196,7 +196,7 @@ fn settle_row_velocities(method: &Method, scratch: &mut Scratch) -> (u64, bool) 
     let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
     scratch.rows.begin_correction(true, &scratch.bodies);
     let mut solves = 0;
-    while solves < MOST_SOLVES {
+    while solves < MOST_SOLVES && !scratch.rows.stop.is_asked() {
         let worst = look_at_velocities(tolerance, scratch);
         if worst < 1.0 && (solves > 0 || worst == 0.0) {
             return (solves, true);
@@ -314,10 +314,9 @@ pub(crate) fn look_ahead(
     floor: f64,
     scratch: &mut Scratch,
 ) -> f64 {
-    let Scratch { bodies, rows, work, .. } = scratch;
+    let Scratch { bodies, rows, .. } = &mut *scratch;
     let h_inv = 1.0 / look.h;
     let mut worst = 0.0;
-    let mut c = [0.0; small::MAX];
     let first = rows.first_apart();
     if let (Some(hinges), 1..) = (&rows.hinges, first) {
         bodies.look_ahead_poses(look.flight, look.h);
@@ -333,6 +332,22 @@ pub(crate) fn look_ahead(
             }
         });
     }
+    larger(worst, look_ahead_from(first, model, method, look, floor, scratch))
+}
+
+/// The same of the blocks from `first` on.
+pub(crate) fn look_ahead_from(
+    first: usize,
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> f64 {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    let h_inv = 1.0 / look.h;
+    let mut worst = 0.0;
+    let mut c = [0.0; small::MAX];
     for i in first..rows.blocks.len() {
         rows.out[i] = rows.inactive[i];
         rows.gap[i] = 0.0;
@@ -392,11 +407,8 @@ pub(crate) fn slip_tolerance(tolerance: f64, bodies: &Bodies) -> f64 {
 
 /// Looks at J v + C_t; leaves −(J v + C_t), and which blocks are out. Returns the worst error over the tolerance.
 pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
-    let Scratch { bodies, rows, .. } = scratch;
+    let Scratch { bodies, rows, .. } = &mut *scratch;
     let mut worst = 0.0;
-    let mut e = [0.0; small::MAX];
-    // Impulses of friction are no better than rounding lets them be.
-    let slip = slip_tolerance(tolerance, bodies);
     let first = rows.first_apart();
     if let (Some(hinges), 1..) = (&rows.hinges, first) {
         rows.out[..first].fill(false);
@@ -410,6 +422,16 @@ pub(crate) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> f64 {
             }
         });
     }
+    larger(worst, look_at_velocities_from(first, tolerance, scratch))
+}
+
+/// The same of the blocks from `first` on.
+pub(crate) fn look_at_velocities_from(first: usize, tolerance: f64, scratch: &mut Scratch) -> f64 {
+    let Scratch { bodies, rows, .. } = scratch;
+    let mut worst = 0.0;
+    let mut e = [0.0; small::MAX];
+    // Impulses of friction are no better than rounding lets them be.
+    let slip = slip_tolerance(tolerance, bodies);
     for i in first..rows.blocks.len() {
         rows.out[i] = rows.inactive[i];
         rows.velocity_error[i] = 0.0;
@@ -471,6 +493,6 @@ fn solve_and_apply(scratch: &mut Scratch, velocity: bool) {
 }
 
 /// The larger of two; what is not a number is larger than any.
-fn larger(a: f64, b: f64) -> f64 {
+pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }

@@ -319,7 +319,7 @@ impl Newton {
                     (best, best_at) = (worst, solves);
                 }
                 let patience = if best_enough < 1.0 { PATIENCE } else { patience };
-                if !worst.is_finite() {
+                if !worst.is_finite() || rows.stop.is_asked() {
                     break;
                 }
                 let tired = solves > best_at + patience && rounds > LEAST_ROUNDS

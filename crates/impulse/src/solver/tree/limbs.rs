@@ -363,11 +363,18 @@ impl Limbs {
 }
 
 impl Limbs {
-    /// Adds the velocities found to those of the bodies: ṡ = ṗ − ω × r.
+    /// The velocities found of group `g`: ṡ = ṗ − ω × r and ω.
+    #[inline(always)]
+    pub(super) fn velocities(&self, g: usize) -> (V, V) {
+        let (point, omega) = halves(&load(&self.v[g]));
+        (point - omega.cross(self.limbs[g].lever), omega)
+    }
+
+    /// Adds them to those of the bodies.
     pub(super) fn give(&self, bodies: &mut Bodies) {
-        for (limb, v) in self.limbs.iter().zip(&self.v) {
-            let (point, omega) = halves(&load(v));
-            let (slides, turns) = ((point - omega.cross(limb.lever)).each(), omega.each());
+        for (g, limb) in self.limbs.iter().enumerate() {
+            let (slides, turns) = self.velocities(g);
+            let (slides, turns) = (slides.each(), turns.each());
             for lane in 0..LANES {
                 if limb.there[lane] {
                     let twist = &mut bodies.twists[limb.bodies[lane]];
@@ -542,9 +549,111 @@ impl Elimination for Limbs {
     }
 }
 
+#[inline(always)]
+fn gather(of: [(&Limb, usize); LANES], number: impl Fn(&Limb) -> &F) -> F {
+    let one = |k: usize| number(of[k].0).as_array()[of[k].1 % LANES];
+    F::new([one(0), one(1), one(2), one(3)])
+}
+
+#[inline(always)]
+fn gather_vector(of: [(&Limb, usize); LANES], vector: impl Fn(&Limb) -> &V) -> V {
+    V {
+        x: gather(of, |limb| &vector(limb).x),
+        y: gather(of, |limb| &vector(limb).y),
+        z: gather(of, |limb| &vector(limb).z),
+    }
+}
+
+#[inline(always)]
+fn gather_six(of: [(&Limb, usize); LANES], six: impl Fn(&Limb) -> &[F; 6]) -> [F; 6] {
+    let one = |k: usize| gather(of, |limb| &six(limb)[k]);
+    [one(0), one(1), one(2), one(3), one(4), one(5)]
+}
+
+/// What feet ask for, four at a time ([`feet`](super::feet)). At a root the hinge is none: axis, U, way, d̂ and m are 0.
 impl Limbs {
     #[inline(always)]
-    fn is_root(&self, node: usize) -> bool {
+    fn of(&self, nodes: [usize; LANES]) -> [(&Limb, usize); LANES] {
+        nodes.map(|node| (&self.limbs[node / LANES], node % LANES))
+    }
+
+    /// Rows on bodies become rows at their hinges' points.
+    #[inline(always)]
+    pub(super) fn enter_feet<const N: usize>(&self, nodes: [usize; LANES], b: &mut [[F; 6]; N]) {
+        let lever = gather_vector(self.of(nodes), |limb| &limb.lever);
+        for b in b {
+            let (force, torque) = halves(b);
+            *b = both(force, torque - lever.cross(force));
+        }
+    }
+
+    /// u, u/D and what the rows are at the next body up.
+    #[inline(always)]
+    pub(super) fn pass_hinges<const N: usize>(
+        &self,
+        nodes: [usize; LANES],
+        b: &mut [[F; 6]; N],
+        u: &mut [F; N],
+        part: &mut [F; N],
+    ) {
+        let of = self.of(nodes);
+        let axis = gather_vector(of, |limb| &limb.axis);
+        let way = gather_vector(of, |limb| &limb.way);
+        let d_inv = gather(of, |limb| &limb.d_inv);
+        let across = gather_six(of, |limb| &limb.u);
+        for r in 0..N {
+            u[r] = axis.dot(halves(&b[r]).1);
+            part[r] = u[r] * d_inv;
+            let mut up = b[r];
+            for k in 0..6 {
+                up[k] -= across[k] * part[r];
+            }
+            let (force, torque) = halves(&up);
+            b[r] = both(force, torque + way.cross(force));
+        }
+    }
+
+    /// L⁻¹ b̂ at a root.
+    #[inline(always)]
+    pub(super) fn arrive<const N: usize>(&self, node: usize, b: &mut [[F; 6]; N]) {
+        let (limb, lane) = (&self.limbs[node / LANES], node % LANES);
+        for j in 0..6 {
+            let l = &limb.l[j];
+            for w in b.iter_mut() {
+                w[j] *= at(&l[j], lane);
+                let known = w[j];
+                for i in j + 1..6 {
+                    w[i] -= at(&l[i], lane) * known;
+                }
+            }
+        }
+    }
+
+    /// d̂ and m after the way up.
+    #[inline(always)]
+    pub(super) fn found_at(&self, nodes: [usize; LANES]) -> ([F; 6], F) {
+        let of = self.of(nodes);
+        let moment = |k: usize| of[k].0.moment[of[k].1 % LANES];
+        (gather_six(of, |limb| &limb.d), F::new([moment(0), moment(1), moment(2), moment(3)]))
+    }
+
+    /// L⁻¹ b̂ of a root after the way up.
+    pub(super) fn arrived(&self, node: usize) -> [f64; 6] {
+        self.b[node / LANES].map(|b| b[node % LANES])
+    }
+
+    /// Adds to b̂ (L⁻¹ b̂ of a root) and m.
+    #[inline(always)]
+    pub(super) fn push_at(&mut self, node: usize, b: [f64; 6], u: f64) {
+        let (g, lane) = (node / LANES, node % LANES);
+        for (to, b) in self.b[g].iter_mut().zip(b) {
+            to[lane] += b;
+        }
+        self.limbs[g].moment[lane] += u;
+    }
+
+    #[inline(always)]
+    pub(super) fn is_root(&self, node: usize) -> bool {
         let limb = &self.limbs[node / LANES];
         limb.roots && limb.root.as_array()[node % LANES] > 0.0
     }

@@ -3,9 +3,12 @@
 //! Joints are eliminated from the leaves ([`factor`]); what is left are the rows of the contacts, a small dense problem ([`touches`]).
 //! Dampers along joint coordinates are part of the factor, so that servos of any strength take no rounds.
 
+mod crew;
 mod factor;
+mod feet;
 mod limbs;
 mod pattern;
+mod settle;
 mod touches;
 mod triangle;
 
@@ -13,63 +16,43 @@ use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
 use gelenk_model::{Model, State, Twist};
 
+pub(crate) use self::settle::{settle_kick, settle_positions, settle_velocities};
+
+use self::crew::Crew;
 use self::factor::{Factor, Soft};
+use self::feet::Feet;
 use self::limbs::Limbs;
 use self::pattern::{LANES, MOST, NOWHERE, Pattern};
 use self::touches::{Near, Touches};
-use super::direct::bounded::{look_ahead, look_at_velocities, slip_tolerance};
-use crate::bounds::{Bound, SLIP_PART};
+use super::direct::bounded::{
+    larger, look_ahead, look_ahead_from, look_at_velocities, look_at_velocities_from,
+};
+use crate::bounds::Bound;
 use crate::drives::Drives;
-use crate::error::StepError;
 use crate::hinges::Hinges;
-use crate::kick::{evaluate_loads, kick};
 use crate::method::Method;
 use crate::rows::{Look, Rows};
-use crate::scratch::{Bodies, Loads, Scratch};
+use crate::scratch::{Bodies, Scratch};
 use crate::small;
-use crate::step::{largest_change, velocity_floor_of};
-
-/// Most solves of a correction.
-const MOST_SOLVES: u64 = 12;
-
-/// Most rounds in which laws that read velocities settle.
-const MOST_ROUNDS: u32 = 8;
-
-/// Velocities have settled where another round would change them by less than this part of the tolerance.
-const NEAR: f64 = 0.3;
-
-/// How far friction that slips may be off, as a part of the rates: in the first solve, where another look follows, and where none does.
-const ROUGH: f64 = 1e-3;
-const AHEAD: f64 = 1e-10;
-const AT_ONCE: f64 = 1e-13;
-
-/// The same as a part of what it is off by before the second solve, which a third one follows.
-const BEGUN: f64 = 1e-3;
-
-/// The same as a part of what a look will let pass.
-const LET_PASS: f64 = 0.1;
-
-/// A guess that leaves rates beyond this is none, m/s or rad/s.
-const POOR_GUESS: f64 = 1.0;
-
-/// What is within tolerance is corrected once more down to this part of it, where solves leave no more than the part [`GAIN`] of the error: impulses of
-/// joints act on two bodies a gap apart, and the moment of that is missing in the angular momentum. Machines of hinges go without.
-const DEEP: f64 = 0.01;
-const GAIN: f64 = 0.1;
-
-/// A worst error that grows to this times the first is lost.
-const LOST: f64 = 1e4;
 
 /// The tree of a model's joints.
 #[derive(Clone, Debug)]
 pub struct Tree {
     pattern: Pattern,
     factor: Factor,
-    /// In place of the factor, where all joints are hinges.
+    /// In place of the factor, where all joints are hinges, and their bodies in the same lanes.
     limbs: Option<Limbs>,
+    crew: Option<Crew>,
+    /// Whether the rates of the hinges are in the lanes of the factor, and those who are to get velocities the crew.
+    in_lanes: bool,
+    /// Whether the flight that the crew has looked at is the one to be made.
+    flown: bool,
     /// First row and driven axis of the hinge in each of their lanes.
     lanes: Vec<[Option<(usize, Option<usize>)>; LANES]>,
     touches: Touches,
+    /// In place of them, where all are feet of legs apart, and whether they are.
+    feet: Feet,
+    on_feet: bool,
     /// Axes with laws along the joint of each node. (nodes)
     axes: Vec<Vec<usize>>,
     /// The dampers of the present factor, one node after the other, and where those of a node begin. (nodes + 1)
@@ -123,8 +106,13 @@ impl Tree {
             pattern,
             factor,
             limbs: None,
+            crew: None,
+            in_lanes: false,
+            flown: false,
             lanes: Vec::new(),
             touches,
+            feet: Feet::default(),
+            on_feet: false,
             axes,
             soft,
             first_soft,
@@ -144,6 +132,7 @@ impl Tree {
     /// All joints are `hinges`, in the lanes of the nodes.
     pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies) {
         self.limbs = Some(Limbs::new(&self.pattern, hinges, bodies));
+        self.crew = Some(Crew::new(&self.pattern, hinges, bodies));
         let own = |i: usize| {
             let first = self.pattern.nodes[i].rows.first()?;
             Some((first.number, self.axes[i].first().copied()))
@@ -155,11 +144,15 @@ impl Tree {
     /// Forgets what contacts did before: a step depends on its state alone.
     pub(crate) fn forget_sides(&mut self) {
         self.touches.forget();
+        self.feet.forget();
     }
 
     /// Marks the factor as out of date.
     pub(crate) fn forget(&mut self) {
         self.made = None;
+        if let Some(crew) = &mut self.crew {
+            crew.forget();
+        }
     }
 
     /// The factor without dampers at the present rows; false if there is none.
@@ -207,10 +200,10 @@ impl Tree {
 
     /// Takes the contacts that are active; false if there are too many.
     fn take_touches(&mut self, rows: &Rows) -> bool {
-        match &self.limbs {
-            Some(limbs) => self.touches.take(&self.pattern, limbs, rows),
-            None => self.touches.take(&self.pattern, &self.factor, rows),
-        }
+        let Tree { pattern, factor, limbs, touches, feet, on_feet, .. } = self;
+        let Some(limbs) = limbs else { return touches.take(pattern, factor, rows) };
+        *on_feet = feet.take(pattern, limbs, rows);
+        *on_feet || touches.take(pattern, limbs, rows)
     }
 
     /// The rates that a look has left.
@@ -223,28 +216,91 @@ impl Tree {
     /// The rates J v + C_t there are.
     fn take_rates_now(&mut self, rows: &Rows, bodies: &Bodies) {
         self.e.resize(rows.error.len(), 0.0);
-        rows.rates(&bodies.twists, &mut self.e);
+        let first = rows.first_apart();
+        self.enter_lanes(bodies);
+        if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
+            crew.rates(hinges, &mut self.factor.p);
+        } else if let (Some(hinges), 1..) = (&rows.hinges, first) {
+            hinges.rates(&bodies.twists, &mut self.e);
+        }
+        rows.rates_from(first, &bodies.twists, &mut self.e);
         self.pulls.fill(0.0);
+    }
+
+    /// Looks at C(t+h) after a solve; see [`look_ahead`].
+    fn look_ahead(
+        &mut self,
+        model: &Model,
+        method: &Method,
+        look: &Look<'_>,
+        floor: f64,
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let Scratch { rows, bodies, .. } = &mut *scratch;
+        let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) else {
+            return look_ahead(model, method, look, floor, scratch);
+        };
+        let allowed = |group: &crate::hinges::Group| group.allowed(method.tolerance, floor);
+        let worst = crew.look_ahead(hinges, bodies, look.h, allowed, &mut self.factor.p);
+        for body in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
+            if self.pattern.node_of[body] != NOWHERE {
+                crew.write_flight(self.pattern.node_of[body], bodies);
+            }
+        }
+        let first = rows.first_apart();
+        larger(worst, look_ahead_from(first, model, method, look, floor, scratch))
+    }
+
+    /// Looks at J v + C_t after a solve; see [`look_at_velocities`].
+    fn look_at_velocities(&mut self, tolerance: f64, scratch: &mut Scratch) -> f64 {
+        let Scratch { rows, .. } = &mut *scratch;
+        let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) else {
+            return look_at_velocities(tolerance, scratch);
+        };
+        let worst = crew.rates(hinges, &mut self.factor.p) / tolerance;
+        crew.note_errors(hinges, &mut rows.velocity_error);
+        let first = rows.first_apart();
+        larger(worst, look_at_velocities_from(first, tolerance, scratch))
     }
 
     /// The rates of a position correction to second order: (C + h J v + h²/2 (J a − γ))/h, a the acceleration in free flight.
     ///
     /// a and γ are those of the velocities there are, with a `guess`, or else of those before all impulses.
-    fn take_start(&mut self, model: &Model, look: &Look<'_>, scratch: &mut Scratch, guess: bool) {
+    /// Returns the largest.
+    fn take_start(
+        &mut self,
+        model: &Model,
+        look: &Look<'_>,
+        scratch: &mut Scratch,
+        guess: bool,
+    ) -> f64 {
         let Scratch { rows, bodies, work, .. } = scratch;
         let half = 0.5 * look.h;
         let twists = if guess { &bodies.twists } else { &bodies.twists_before };
-        self.twists.clear();
-        for (i, twist) in bodies.twists.iter().enumerate() {
+        let middle = |i: usize| {
+            let twist = &bodies.twists[i];
             let omega = twist.omega + bodies.turns_faster(i, &twists[i].omega) * half;
-            self.twists.push(Twist { s_dot: twist.s_dot + bodies.gravity[i] * half, omega });
-        }
+            Twist { s_dot: twist.s_dot + bodies.gravity[i] * half, omega }
+        };
         let (t, poses, coordinates) = (look.t - look.h, &bodies.poses, look.coordinates);
         let at = Instant { t, poses, twists, coordinates };
         self.e.resize(rows.error.len(), 0.0);
+        self.twists.resize(bodies.twists.len(), Twist::zero());
         let first = rows.first_apart();
-        if let (Some(hinges), 1..) = (&rows.hinges, first) {
-            hinges.rates_ahead(&self.twists, twists, half, &mut self.e);
+        let mut largest = 0.0;
+        if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
+            crew.begin(bodies);
+            largest = crew.rates_ahead(hinges, half, &mut self.factor.p);
+            for i in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
+                self.twists[i] = middle(i);
+            }
+        } else {
+            for (i, twist) in self.twists.iter_mut().enumerate() {
+                *twist = middle(i);
+            }
+            if let (Some(hinges), 1..) = (&rows.hinges, first) {
+                hinges.rates_ahead(&self.twists, twists, half, &mut self.e);
+            }
         }
         for (i, block) in rows.blocks.iter().enumerate().skip(first) {
             let e = &mut self.e[block.first_row..block.first_row + block.n_rows];
@@ -278,6 +334,8 @@ impl Tree {
             }
         }
         self.pulls.fill(0.0);
+        let apart = if self.in_lanes { rows.model_size.rows } else { 0 };
+        self.e[apart..].iter().fold(largest, |most, e| larger(most, e.abs()))
     }
 
     /// Gives the bodies the impulses of the dampers that a solve has found.
@@ -369,28 +427,64 @@ impl Tree {
         velocity: bool,
         near: Near,
     ) -> bool {
-        let Tree { factor, limbs: Some(limbs), lanes, touches, e, pulls, .. } = self else {
+        let Tree {
+            pattern,
+            factor,
+            limbs: Some(limbs),
+            lanes,
+            touches,
+            feet,
+            on_feet,
+            e,
+            pulls,
+            crew,
+            in_lanes,
+            ..
+        } = self
+        else {
             return false;
         };
         for (p, lanes) in factor.p.iter_mut().zip(lanes.iter()) {
             for (lane, own) in lanes.iter().enumerate() {
                 let Some((first, axis)) = *own else { continue };
-                let e: &[f64] = &e[first..first + 5];
-                for k in 0..5 {
-                    p[k][lane] = e[k];
+                if !*in_lanes {
+                    let e: &[f64] = &e[first..first + 5];
+                    for k in 0..5 {
+                        p[k][lane] = e[k];
+                    }
                 }
                 p[5][lane] = axis.map_or(0.0, |axis| pulls[axis]);
             }
         }
         limbs.climb(&factor.p);
         let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if !touches.settle(limbs, rows, e, now, near) {
-            return false;
+        if *on_feet && !feet.settle(limbs, rows, e, now, near) {
+            // Sweeps may find the way.
+            *on_feet = false;
+            if !touches.take(pattern, limbs, rows) {
+                return false;
+            }
         }
-        touches.push(limbs);
+        if *on_feet {
+            feet.push(limbs);
+        } else {
+            if !touches.settle(limbs, rows, e, now, near) {
+                return false;
+            }
+            touches.push(limbs);
+        }
         limbs.descend(&mut factor.p);
-        limbs.give(bodies);
         let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+        if *on_feet {
+            feet.found().for_each(|(row, p)| now[row] = p);
+        } else {
+            touches.found().for_each(|(row, p)| now[row] = p);
+        }
+        if let (true, Some(crew)) = (*in_lanes, crew) {
+            crew.take(limbs, &factor.p);
+            return true;
+        }
+        limbs.give(bodies);
         for (p, lanes) in factor.p.iter().zip(lanes.iter()) {
             for (lane, own) in lanes.iter().enumerate() {
                 let Some((first, _)) = *own else { continue };
@@ -400,241 +494,37 @@ impl Tree {
                 }
             }
         }
-        for (row, p) in touches.found() {
-            now[row] = p;
-        }
         true
     }
-}
 
-impl Scratch {
-    /// Runs `solve` with the tree, if it can be used: all joints are there, and its factor can be made.
-    fn with_tree<T>(
-        &mut self,
-        solve: impl FnOnce(&mut Tree, &mut Scratch) -> Option<T>,
-    ) -> Option<T> {
-        let mut found = None;
-        if !self.rows.any_off {
-            let mut tree = self.tree.take()?;
-            found = solve(&mut tree, self);
-            self.tree = Some(tree);
+    /// The crew begins with the velocities of the bodies.
+    fn enter_lanes(&mut self, bodies: &Bodies) {
+        if let (true, Some(crew)) = (self.in_lanes, &mut self.crew) {
+            crew.begin(bodies);
         }
-        if found.is_none() {
-            self.rows.write_hinges(&self.bodies);
-        }
-        found
     }
-}
 
-/// Position correction from the impulses there are: the number of solves, and whether all is closed. If not, the impulses are those there
-/// were.
-pub(crate) fn settle_positions(
-    model: &Model,
-    method: &Method,
-    look: &Look<'_>,
-    scratch: &mut Scratch,
-) -> Option<u64> {
-    let floor = scratch.bodies.position_floor();
-    scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
-            return None;
+    /// Gives the bodies what the crew has found, with their flights where `flown`, and the impulses to those there are.
+    fn leave_lanes(&mut self, flown: bool, bodies: &mut Bodies, impulse: &mut [f64]) {
+        if let (true, Some(crew)) = (self.in_lanes, &mut self.crew) {
+            crew.write(flown, bodies);
+            crew.add_impulses(&self.lanes, impulse);
+            self.flown = flown;
         }
-        scratch.rows.begin_correction(false, &scratch.bodies);
-        let (mut first, mut before) = (f64::INFINITY, f64::INFINITY);
-        // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
-        tree.take_start(model, look, scratch, true);
-        if tree.e.iter().any(|e| e.abs() > POOR_GUESS) {
-            // After an impact free flight may be nearer.
-            give_up_guess(&mut scratch.rows, &mut scratch.bodies);
-            tree.take_start(model, look, scratch, false);
-        }
-        let passes = LET_PASS * SLIP_PART * method.tolerance.max(floor) / look.h.abs();
-        let near = |part: f64, begun: f64| Near { part, begun, rate: passes };
-        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(ROUGH, 0.0));
-        for solves in 1..MOST_SOLVES {
-            let worst = look_ahead(model, method, look, floor, scratch);
-            let gains = worst > DEEP && worst <= GAIN * before && tree.limbs.is_none();
-            if worst < 1.0 && !gains {
-                scratch.rows.looked = true;
-                return Some(solves);
-            }
-            before = worst;
-            first = if solves == 1 { worst.max(1.0) } else { first };
-            if worst.is_nan() || worst > LOST * first {
-                break;
-            }
-            tree.take_rates(&scratch.rows);
-            // What a look finds after the first solve is not yet what the next one will find.
-            let begun = if solves == 1 { BEGUN } else { 0.0 };
-            let near = near(AHEAD, begun);
-            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near) {
-                if worst < 1.0 {
-                    return Some(solves); // nothing has changed
-                }
-                break;
-            }
-        }
-        scratch.rows.take_back(false, &mut scratch.bodies);
-        None
-    })
-}
-
-/// Velocity correction from the impulses there are, likewise.
-pub(crate) fn settle_velocities(method: &Method, scratch: &mut Scratch) -> Option<u64> {
-    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-    scratch.with_tree(|tree, scratch| {
-        if !tree.make_hard(&scratch.rows, &scratch.bodies) || !tree.take_touches(&scratch.rows) {
-            return None;
-        }
-        scratch.rows.begin_correction(true, &scratch.bodies);
-        let near = at_once(tolerance, &scratch.bodies);
-        for solves in 0..MOST_SOLVES {
-            let worst = look_at_velocities(tolerance, scratch);
-            if worst < 1.0 && (solves > 0 || worst == 0.0) {
-                return Some(solves);
-            }
-            tree.take_rates(&scratch.rows);
-            if !worst.is_finite() || !tree.solve(&mut scratch.rows, &mut scratch.bodies, true, near)
-            {
-                break;
-            }
-        }
-        scratch.rows.take_back(true, &mut scratch.bodies);
-        None
-    })
-}
-
-/// The half kick at the end of a stage of length `h` and the velocity correction together, where laws read velocities:
-///
-/// ```text
-/// v = v⁻ + h/2 M⁻¹ f(q, v) + M⁻¹ Jᵀ p,    J v + C_t = 0
-/// ```
-/// by Newton: f(v) is f(u) − Wᵀ d W (v − u) near the velocities u of the round before, exact for servos and dampers at joints. Returns the number
-/// of solves; `None`, with the impulses as they were, where it does not settle.
-pub(crate) fn settle_kick(
-    model: &Model,
-    method: &Method,
-    state: &State,
-    scratch: &mut Scratch,
-    h: f64,
-) -> Result<Option<u64>, StepError> {
-    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
-    let mut fault = None;
-    let found = scratch.with_tree(|tree, scratch| {
-        if tree.made == Some(Made::Singular) {
-            return None;
-        }
-        let Scratch { rows, bodies, .. } = &mut *scratch;
-        rows.begun.copy_from_slice(&rows.velocity_impulse);
-        // What held at the start of the stage is near what holds at its end.
-        let own = ..rows.model_size.rows;
-        if tree.limbs.is_none() {
-            rows.velocity_impulse[own].copy_from_slice(&rows.impulse[own]);
-        }
-        bodies.twists.copy_from_slice(&bodies.twists_before);
-        let mut solves = 0;
-        for round in 0..MOST_ROUNDS {
-            let Scratch { bodies, loads, work, rows, .. } = &mut *scratch;
-            if round == 0 {
-                fault = evaluate_loads(model, bodies, state, loads, work).err();
-                if fault.is_some() {
-                    break;
-                }
-            }
-            if (round == 0 || tree.dampers_changed(&loads.drives, h))
-                && !(tree.make_soft(rows, bodies, &loads.drives, h) && tree.take_touches(rows))
-            {
-                break;
-            }
-            if round == 0 && tree.limbs.is_some() {
-                // Joints are solved for at once and need no guess.
-                bodies.twists.copy_from_slice(&bodies.twists_before);
-                kick(bodies, loads, 0.5 * h);
-                for i in rows.model_size.blocks..rows.blocks.len() {
-                    if !rows.inactive[i] {
-                        let block = &rows.blocks[i];
-                        let p = &rows.velocity_impulse[block.first_row..][..block.n_rows];
-                        rows.apply(i, p, bodies);
-                    }
-                }
-                tree.take_rates_now(rows, bodies);
-            } else if round == 0 {
-                kick_with(rows, bodies, loads, h);
-                tree.take_rates_now(rows, bodies);
-            } else {
-                tree.take_rates(rows);
-            }
-            let Scratch { bodies, loads, rows, work, previous_twists, .. } = &mut *scratch;
-            for (pull, driven) in tree.pulls.iter_mut().zip(&mut loads.drives.axes) {
-                // The laws were read at that rate.
-                *pull = driven.rate_of(&bodies.twists) - driven.rate;
-                driven.read = driven.law();
-            }
-            let near = at_once(tolerance, bodies);
-            if !tree.solve(rows, bodies, true, near) {
-                break;
-            }
-            solves += 1;
-            tree.give_dampers(bodies);
-            // The laws at the velocities found, and whether these are what they make.
-            previous_twists.copy_from_slice(&bodies.twists);
-            fault = evaluate_loads(model, bodies, state, loads, work).err();
-            if fault.is_some() {
-                break;
-            }
-            let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
-            let mut change = 0.0;
-            if !(tree.limbs.is_some() && loads.drives.are_straight(0.5 * h, near)) {
-                kick_with(rows, bodies, loads, h);
-                (change, _) = largest_change(&bodies.twists, previous_twists);
-            }
-            let worst = look_at_velocities(tolerance, scratch);
-            if change <= near && worst < 1.0 {
-                tree.made = None;
-                return Some(solves);
-            }
-            if !change.is_finite() {
-                break;
-            }
-        }
-        tree.made = None;
-        scratch.rows.velocity_impulse.copy_from_slice(&scratch.rows.begun);
-        None
-    });
-    fault.map_or(Ok(found), Err)
-}
-
-/// How far friction that slips may be off where velocities are corrected to `tolerance`.
-fn at_once(tolerance: f64, bodies: &Bodies) -> Near {
-    Near { part: AT_ONCE, begun: 0.0, rate: LET_PASS * slip_tolerance(tolerance, bodies) }
-}
-
-/// Takes all impulses of a position correction back.
-fn give_up_guess(rows: &mut Rows, bodies: &mut Bodies) {
-    rows.write_hinges(bodies);
-    for i in 0..rows.blocks.len() {
-        let own = rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
-        for p in &mut rows.impulse[own.clone()] {
-            *p = -*p;
-        }
-        rows.apply(i, &rows.impulse[own.clone()], bodies);
-        rows.impulse[own].fill(0.0);
     }
-}
 
-/// v = v⁻ + h/2 M⁻¹ f + M⁻¹ Jᵀ p with the loads and impulses there are.
-fn kick_with(rows: &mut Rows, bodies: &mut Bodies, loads: &Loads, h: f64) {
-    bodies.twists.copy_from_slice(&bodies.twists_before);
-    kick(bodies, loads, 0.5 * h);
-    let impulse = std::mem::take(&mut rows.velocity_impulse);
-    rows.apply_to_all(&impulse, bodies);
-    rows.velocity_impulse = impulse;
+    /// The state after free flight over `h`, where a position correction has just looked at it: false, and nothing done, elsewhere.
+    pub(crate) fn land(&mut self, bodies: &Bodies, h: f64, state: &mut State) -> bool {
+        let crew = self.crew.as_ref().filter(|_| std::mem::take(&mut self.flown));
+        crew.is_some_and(|crew| crew.land(bodies, h, state))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::settle::at_once;
     use crate::Simulation;
+    use crate::step::largest_change;
 
     /// The elimination of hinges by their angles and the general one by rows, on a machine that walks: the same velocities and impulses,
     /// with its dampers and without, joints and feet together.
@@ -662,7 +552,7 @@ mod tests {
                 if !by_angles {
                     (tree.limbs, rows.hinges) = (None, None);
                 }
-                tree.made = None;
+                (tree.made, tree.in_lanes) = (None, false);
                 let drives = &scratch.loads.drives;
                 assert!(tree.make_soft(&rows, &bodies, drives, h) && tree.take_touches(&rows));
                 tree.take_rates_now(&rows, &bodies);
@@ -684,6 +574,41 @@ mod tests {
             let size = found[1].1.iter().fold(0.0, |m: f64, p| m.max(p.abs()));
             for (a, b) in found[0].1.iter().zip(&found[1].1) {
                 assert!((a - b).abs() < 1e-10 * size, "h = {h}: {a} for {b}, the largest {size}");
+            }
+        }
+    }
+
+    /// Steps of a machine that walks, with its bodies in lanes and one by one: the same but for rounding.
+    #[test]
+    fn lanes_agree_with_bodies() {
+        let scene = gelenk_scenes::scene("hexapod").expect("the walking machine");
+        let options = gelenk_model::LoadOptions::default();
+        let model =
+            gelenk_model::load_text("hexapod", scene.text, &options).expect("a model").model;
+        let mut simulation = Simulation::new(&model, &model.run).expect("it starts");
+        for _ in 0..15 {
+            for _ in 0..10 {
+                simulation.step().expect("it walks");
+            }
+            let (method, h) = (&simulation.method, simulation.h);
+            let found = [true, false].map(|in_lanes| {
+                let (mut state, mut scratch) =
+                    (simulation.state.clone(), simulation.scratch.clone());
+                if !in_lanes && let Some(tree) = &mut scratch.tree {
+                    tree.crew = None;
+                }
+                crate::step::step(&model, method, &mut state, &mut scratch, h).expect("a step");
+                let tree = scratch.tree.expect("its joints are a tree");
+                assert_eq!(tree.in_lanes, in_lanes);
+                state
+            });
+            for i in 0..model.n_bodies() {
+                let far = (found[0].s[i] - found[1].s[i]).amax();
+                let turned = found[0].rot[i].angle_to(&found[1].rot[i]);
+                assert!(far < 1e-13 && turned < 1e-7, "body {i}: {far} m, {turned} rad");
+                let faster = (found[0].s_dot[i] - found[1].s_dot[i]).amax();
+                let turns = (found[0].omega[i] - found[1].omega[i]).amax();
+                assert!(faster < 1e-10 && turns < 1e-9, "body {i}: {faster} m/s, {turns} rad/s");
             }
         }
     }

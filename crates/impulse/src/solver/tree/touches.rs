@@ -16,17 +16,17 @@ type F = f64x4;
 pub(super) const MOST_ROWS: usize = 60;
 
 /// Most solves of the law of contact.
-const MOST_SOLVES: u32 = 30;
+pub(super) const MOST_SOLVES: u32 = 30;
 
 /// Most sweeps where Newton does not find them at once, and the part of the rates at which they end.
 const MOST_SWEEPS: u32 = 1000;
 const SWEPT: f64 = 1e-6;
 
 /// A matrix of earlier rates serves while each step leaves no more than this part of what impulses are off by.
-const SERVES: f64 = 0.1;
+pub(super) const SERVES: f64 = 0.1;
 
 /// Impulses beyond this many times the size to be expected are not the ones meant.
-const MOST_GROWTH: f64 = 100.0;
+pub(super) const MOST_GROWTH: f64 = 100.0;
 
 /// Up to four rows of one contact.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ impl Part {
 
 /// What a block does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     /// Its impulse is at a bound: there is none.
     Free,
     /// Its rows are equations.
@@ -125,16 +125,16 @@ pub(super) struct Near {
 
 /// What a look at the sides has found.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
-    changed: bool,
-    slips: bool,
+pub(super) struct Taken {
+    pub changed: bool,
+    pub slips: bool,
     /// How far impulses are from their projections, as a rate.
-    off: f64,
+    pub off: f64,
 }
 
 impl Taken {
     /// Whether the law holds to `near`, `scale` the size of the rates. Where nothing slips and no side changes it holds.
-    fn settled(&self, round: u32, scale: f64, near: f64) -> bool {
+    pub(super) fn settled(&self, round: u32, scale: f64, near: f64) -> bool {
         let near = if self.slips { near } else { f64::INFINITY };
         self.off <= 1e-13 * scale || round > 0 && !self.changed && self.off <= near
     }
@@ -754,8 +754,6 @@ impl Touches {
 /// How far to go along the step δ with a matrix that serves again, after `gone` of the step δ₀ before: steps with one matrix leave nearly the same part ρ of
 /// what impulses are off by, δ = δ₀ (1 − gone (1 − ρ)), and 1/(1 − ρ) of a step leaves nothing of it (Aitken).
 fn stretch(step: &[f64], before: &[f64], gone: f64) -> f64 {
-    /// Parts beyond this are none to be trusted.
-    const MOST: f64 = 0.3;
     if before.len() != step.len() {
         return 1.0;
     }
@@ -764,6 +762,13 @@ fn stretch(step: &[f64], before: &[f64], gone: f64) -> f64 {
         both += a * b;
         square += b * b;
     }
+    stretch_part(both, square, gone)
+}
+
+/// The same from the products δ·δ₀ and δ₀·δ₀.
+pub(super) fn stretch_part(both: f64, square: f64, gone: f64) -> f64 {
+    /// Parts beyond this are none to be trusted.
+    const MOST: f64 = 0.3;
     let rho = 1.0 - (1.0 - both / square) / gone;
     if rho.abs() <= MOST { 1.0 / (1.0 - rho) } else { 1.0 }
 }

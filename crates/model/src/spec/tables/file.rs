@@ -142,7 +142,7 @@ spec! {
         flight: Option<Text>,
         /// Correct velocities at the end of each step; true if left out.
         velocity_correction: Option<bool>,
-        /// Impacts of bodies: `exact`, each located in time, or `coarse`, all of a step at its end.
+        /// Impacts of bodies: `exact`, each located in time, `coarse`, all of a step at its end, or `none`: nothing touches.
         contact: Option<Text>,
         /// Halve steps in which joints act harder than size and speed of the bodies explain; false if left out.
         gentle: Option<bool>,

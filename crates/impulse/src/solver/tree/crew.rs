@@ -1,0 +1,455 @@
+//! Bodies of a machine of hinges, four at a time in the lanes of its tree: a correction carries nothing from bodies to lanes and back.
+#![expect(clippy::inline_always, reason = "small kernels in hot loops")]
+
+use gelenk_model::Flight;
+use gelenk_model::math::{Mat3, Quat, Vec3};
+use gelenk_model::state::{Pose, State, Twist};
+
+use super::factor::Sixes;
+use super::limbs::Limbs;
+use super::pattern::{LANES, NOWHERE, Pattern};
+use crate::flight::{self, Top};
+use crate::hinges::{Group, Hinges, Motion, Place};
+use crate::lanes::{F, M, Q, V};
+use crate::scratch::Bodies;
+
+/// Four bodies. Lanes of the tree come first, then those that are held in space.
+#[derive(Clone, Debug)]
+struct Four {
+    /// Lanes without a body repeat another, and are not written.
+    bodies: [usize; LANES],
+    there: [bool; LANES],
+    /// The lane of the body it hangs on; its own without a hinge.
+    parent: [usize; LANES],
+    /// 1 where there is a hinge, and where the body is b of it; whether it is in all lanes with one.
+    hinge: F,
+    is_b: F,
+    all_b: bool,
+    /// Of symmetric tops: 1 for the axis of symmetry, and how fast they turn about it beside the rest.
+    top: V,
+    slip: F,
+    gravity: V,
+    inertia: V,
+    inertia_inv: V,
+    /// Now.
+    place: Place,
+    motion: Motion,
+    /// Velocities in the middle of the step.
+    middle: Motion,
+    /// Where free flight takes them.
+    ahead: Place,
+    turn: Q,
+}
+
+/// The bodies of a machine.
+#[derive(Clone, Debug)]
+pub(super) struct Crew {
+    fours: Vec<Four>,
+    /// How many of the fours are lanes of the tree.
+    n: usize,
+    /// Lanes with bodies that do not turn in closed form.
+    singles: Vec<usize>,
+    /// Whether poses are those of the bodies.
+    placed: bool,
+    /// Impulses of the hinges that the running correction has found.
+    impulse: Vec<Sixes>,
+    /// Gaps at the last look, or errors of rates.
+    off: Vec<F>,
+}
+
+const NOWHERE_YET: Place = Place { s: V::ZERO, rot: M { x: V::ZERO, y: V::ZERO, z: V::ZERO } };
+const AT_REST: Motion = Motion { v: V::ZERO, w: V::ZERO };
+
+impl Crew {
+    pub(super) fn new(pattern: &Pattern, hinges: &Hinges, bodies: &Bodies) -> Self {
+        // Bodies held in space that something hangs on have lanes behind those of the tree.
+        let n_bodies = bodies.fixed.len();
+        let held: Vec<usize> = (0..n_bodies).filter(|&i| bodies.fixed[i]).collect();
+        let n = pattern.nodes.len() / LANES;
+        let mut own: Vec<usize> = pattern.nodes.iter().map(|node| node.body).collect();
+        own.extend(&held);
+        own.resize(own.len().next_multiple_of(LANES), NOWHERE);
+        let lane_of = |body: usize| own.iter().position(|&other| other == body);
+        let mut crew = Crew {
+            fours: Vec::with_capacity(own.len() / LANES),
+            n,
+            singles: Vec::new(),
+            placed: false,
+            impulse: vec![[[0.0; LANES]; 6]; n],
+            off: vec![F::ZERO; n],
+        };
+        for (g, own) in own.chunks_exact(LANES).enumerate() {
+            let own: [usize; LANES] = std::array::from_fn(|k| own[k]);
+            let any = own.into_iter().find(|&body| body != NOWHERE).unwrap_or(0);
+            let body = own.map(|body| if body == NOWHERE { any } else { body });
+            let side = if g < n { hinges.side_of(g, own) } else { F::ZERO };
+            let parent = std::array::from_fn(|k| {
+                let other =
+                    if side.as_array()[k] == 0.0 { None } else { hinges.other(g, k, own[k]) };
+                other.and_then(lane_of).unwrap_or(LANES * g + k)
+            });
+            let number = |value: &dyn Fn(usize) -> f64| F::new(std::array::from_fn(value));
+            let vector = |value: &dyn Fn(usize) -> Vec3| {
+                let each: [Vec3; LANES] = std::array::from_fn(value);
+                V::gather(|k| &each[k])
+            };
+            for k in (0..LANES).filter(|&k| g < n && own[k] != NOWHERE) {
+                if matches!(bodies.top[own[k]], Top::Asymmetric) {
+                    crew.singles.push(LANES * g + k);
+                }
+            }
+            let top = |k: usize| match bodies.top[body[k]] {
+                Top::Symmetric { axis, slip } => (Vec3::ith(axis, 1.0), slip),
+                _ => (Vec3::x(), 0.0),
+            };
+            crew.fours.push(Four {
+                bodies: body,
+                there: own.map(|body| body != NOWHERE),
+                parent,
+                hinge: side.abs(),
+                is_b: side.max(F::ZERO),
+                all_b: side.as_array().iter().all(|side| *side >= 0.0),
+                top: vector(&|k| top(k).0),
+                slip: number(&|k| top(k).1),
+                gravity: vector(&|k| bodies.gravity[body[k]]),
+                inertia: vector(&|k| bodies.inertia[body[k]]),
+                inertia_inv: vector(&|k| bodies.inertia_inv[body[k]]),
+                place: NOWHERE_YET,
+                motion: AT_REST,
+                middle: AT_REST,
+                ahead: NOWHERE_YET,
+                turn: Q::IDENTITY,
+            });
+        }
+        crew
+    }
+
+    /// The bodies have other poses.
+    pub(super) fn forget(&mut self) {
+        self.placed = false;
+    }
+
+    /// Begins a correction with the poses and velocities of `bodies`.
+    pub(super) fn begin(&mut self, bodies: &Bodies) {
+        let known = std::mem::replace(&mut self.placed, true);
+        for four in &mut self.fours {
+            if !known {
+                four.place = Place::gather(four.bodies, &bodies.poses);
+                four.ahead = four.place;
+            }
+            four.motion = Motion::gather(four.bodies, &bodies.twists);
+        }
+        self.impulse.fill([[0.0; LANES]; 6]);
+    }
+
+    /// Both sides of the hinges in group `g`, of what lanes have.
+    #[inline(always)]
+    fn places(&self, g: usize, of: impl Fn(&Four) -> &Place) -> [Place; 2] {
+        let four = &self.fours[g];
+        let own = of(four);
+        let up = Place {
+            s: self.gather(four.parent, |four| &of(four).s),
+            rot: M {
+                x: self.gather(four.parent, |four| &of(four).rot.x),
+                y: self.gather(four.parent, |four| &of(four).rot.y),
+                z: self.gather(four.parent, |four| &of(four).rot.z),
+            },
+        };
+        if four.all_b {
+            return [up, *own];
+        }
+        let pick = |b: F| {
+            let a = F::ONE - b;
+            let vector = |x: V, y: V| x * b + y * a;
+            Place {
+                s: vector(own.s, up.s),
+                rot: M {
+                    x: vector(own.rot.x, up.rot.x),
+                    y: vector(own.rot.y, up.rot.y),
+                    z: vector(own.rot.z, up.rot.z),
+                },
+            }
+        };
+        [pick(F::ONE - four.is_b), pick(four.is_b)]
+    }
+
+    #[inline(always)]
+    fn gather(&self, lanes: [usize; LANES], of: impl Fn(&Four) -> &V) -> V {
+        let of = lanes.map(|lane| of(&self.fours[lane / LANES]));
+        let k = lanes.map(|lane| lane % LANES);
+        let x = |i: usize| of[i].x.as_array()[k[i]];
+        let y = |i: usize| of[i].y.as_array()[k[i]];
+        let z = |i: usize| of[i].z.as_array()[k[i]];
+        V {
+            x: F::new([x(0), x(1), x(2), x(3)]),
+            y: F::new([y(0), y(1), y(2), y(3)]),
+            z: F::new([z(0), z(1), z(2), z(3)]),
+        }
+    }
+
+    /// The same of velocities.
+    #[inline(always)]
+    fn motions(&self, g: usize, of: impl Fn(&Four) -> &Motion) -> [Motion; 2] {
+        let four = &self.fours[g];
+        let own = of(four);
+        let up = Motion {
+            v: self.gather(four.parent, |four| &of(four).v),
+            w: self.gather(four.parent, |four| &of(four).w),
+        };
+        if four.all_b {
+            return [up, *own];
+        }
+        let pick = |b: F| {
+            let a = F::ONE - b;
+            Motion { v: own.v * b + up.v * a, w: own.w * b + up.w * a }
+        };
+        [pick(F::ONE - four.is_b), pick(four.is_b)]
+    }
+
+    /// Rates of the hinges to second order ([`Tree::take_start`](super::Tree::take_start)): those of velocities in the middle of a flight of 2 `half`,
+    /// less what joints bend on the way. Returns the largest.
+    pub(super) fn rates_ahead(&mut self, hinges: &Hinges, half: f64, e: &mut [Sixes]) -> f64 {
+        let f = F::splat(half);
+        for four in &mut self.fours[..self.n] {
+            let Motion { v, w } = four.motion;
+            let rot = &four.place.rot;
+            let inside = V { x: rot.x.dot(w), y: rot.y.dot(w), z: rot.z.dot(w) };
+            let torque = times(four.inertia, inside).cross(inside);
+            let faster = *rot * times(four.inertia_inv, torque);
+            four.middle = Motion { v: v + four.gravity * f, w: w + faster * f };
+        }
+        let mut worst = Largest::default();
+        for (g, e) in e.iter_mut().enumerate().take(self.n) {
+            let Some(group) = hinges.group(g) else { continue };
+            let v = self.motions(g, |four| &four.middle);
+            let w = self.motions(g, |four| &four.motion);
+            let rates = group.rates_ahead(&v, &w, half);
+            worst.see(length(&rates) * self.fours[g].hinge);
+            write(&rates, e);
+        }
+        worst.number()
+    }
+
+    /// Rates of the hinges now; returns the largest.
+    pub(super) fn rates(&mut self, hinges: &Hinges, e: &mut [Sixes]) -> f64 {
+        let mut worst = Largest::default();
+        for (g, e) in e.iter_mut().enumerate().take(self.n) {
+            let Some(group) = hinges.group(g) else { continue };
+            let rates = group.rates(&self.motions(g, |four| &four.motion));
+            write(&rates, e);
+            let size = length(&rates) * self.fours[g].hinge;
+            self.off[g] = size;
+            worst.see(size);
+        }
+        worst.number()
+    }
+
+    /// Where free flight takes the bodies over `h`.
+    fn fly(&mut self, bodies: &mut Bodies, h: f64) {
+        let (step, half) = (F::splat(h), F::splat(0.5 * h));
+        for four in &mut self.fours[..self.n] {
+            let Motion { v, w } = four.motion;
+            let rot = &four.place.rot;
+            let e = rot.x * four.top.x + rot.y * four.top.y + rot.z * four.top.z;
+            let c = four.slip * w.dot(e);
+            four.turn = Q::exp((w - e * c) * step) * Q::exp(e * (c * step));
+            let m = four.turn.matrix();
+            four.ahead.rot = M { x: m * rot.x, y: m * rot.y, z: m * rot.z };
+            four.ahead.s = four.place.s + (v + four.gravity * half) * step;
+        }
+        for &lane in &self.singles {
+            let (four, k) = (&mut self.fours[lane / LANES], lane % LANES);
+            let i = four.bodies[k];
+            bodies.twists[i] = twist(&four.motion, k);
+            bodies.touch(i);
+            bodies.look_ahead_pose(i, Flight::Exact, h);
+            let (turn, rot) = (bodies.turn[i], &bodies.ahead[i].rot);
+            four.turn.w.as_mut_array()[k] = turn.w;
+            set(&mut four.turn.v, k, [turn.i, turn.j, turn.k]);
+            let columns = [&mut four.ahead.rot.x, &mut four.ahead.rot.y, &mut four.ahead.rot.z];
+            for (column, numbers) in columns.into_iter().zip(rot.data.0) {
+                set(column, k, numbers);
+            }
+        }
+    }
+
+    /// Looks where free flight over `h` takes the hinges: C/h in `e`; returns the worst gap over what is allowed.
+    pub(super) fn look_ahead(
+        &mut self,
+        hinges: &Hinges,
+        bodies: &mut Bodies,
+        h: f64,
+        allowed: impl Fn(&Group) -> F,
+        e: &mut [Sixes],
+    ) -> f64 {
+        self.fly(bodies, h);
+        let (h_inv, mut worst) = (F::splat(1.0 / h), Largest::default());
+        for (g, e) in e.iter_mut().enumerate().take(self.n) {
+            let Some(group) = hinges.group(g) else { continue };
+            let c = group.errors(&self.places(g, |four| &four.ahead));
+            let size = length(&c) * self.fours[g].hinge;
+            self.off[g] = size;
+            worst.see(size / allowed(group));
+            write(&c.map(|c| c * h_inv), e);
+        }
+        worst.number()
+    }
+
+    /// The state after the flight over `h` that was looked at last; false, and nothing done, where a number is not finite.
+    pub(super) fn land(&self, bodies: &Bodies, h: f64, state: &mut State) -> bool {
+        let step = F::splat(h);
+        let mut sum = F::ZERO;
+        for four in &self.fours[..self.n] {
+            let (V { x, y, z }, w) = (four.motion.v + four.ahead.s, four.motion.w);
+            sum += ((x + y) + z) + ((w.x + w.y) + w.z) + four.turn.w;
+        }
+        if !sum.reduce_add().is_finite() {
+            return false;
+        }
+        for four in &self.fours[..self.n] {
+            let own = four.bodies;
+            let rot = &four.place.rot;
+            let e = rot.x * four.top.x + rot.y * four.top.y + rot.z * four.top.z;
+            let c = four.slip * four.motion.w.dot(e);
+            let omega = (four.motion.w - e * c) + four.turn.rotate(e) * c;
+            let v = four.motion.v + four.gravity * step;
+            let turned = (four.turn * Q::gather(|k| state.rot[own[k]].into_inner())).unit();
+            let (s, v, omega) = (four.ahead.s.each(), v.each(), omega.each());
+            let turned = turned.each();
+            for k in (0..LANES).filter(|&k| four.there[k]) {
+                let i = own[k];
+                state.rot[i] = Quat::new_unchecked(turned[k]);
+                (state.s[i], state.s_dot[i], state.omega[i]) = (s[k], v[k], omega[k]);
+            }
+        }
+        for &lane in &self.singles {
+            let (four, k) = (&self.fours[lane / LANES], lane % LANES);
+            let (i, turn) = (four.bodies[k], four.turn.each()[k]);
+            let omega = one(&four.motion.w, k);
+            let spinner = bodies.spinner(i);
+            (_, state.omega[i]) = flight::fly_on(&spinner, &omega, Flight::Exact, h, Some(&turn));
+        }
+        true
+    }
+
+    /// Adds what a solve has found: velocities and impulses `p`.
+    pub(super) fn take(&mut self, limbs: &Limbs, p: &[Sixes]) {
+        for (g, four) in self.fours[..self.n].iter_mut().enumerate() {
+            let (v, w) = limbs.velocities(g);
+            four.motion.v += v;
+            four.motion.w += w;
+            for (sum, p) in self.impulse[g].iter_mut().zip(&p[g]) {
+                *sum = (F::new(*sum) + F::new(*p)).to_array();
+            }
+        }
+    }
+
+    /// Writes the velocity of a body, with the flight that was looked at.
+    pub(super) fn write_flight(&self, lane: usize, bodies: &mut Bodies) {
+        let (four, k) = (&self.fours[lane / LANES], lane % LANES);
+        let turn = four.turn.each()[k];
+        let ahead = pose(&four.ahead, k);
+        bodies.take_flight(four.bodies[k], twist(&four.motion, k), turn, ahead);
+    }
+
+    /// Writes all velocities, with the flights that were looked at where `flown`.
+    pub(super) fn write(&self, flown: bool, bodies: &mut Bodies) {
+        for four in &self.fours[..self.n] {
+            let (v, w) = (four.motion.v.each(), four.motion.w.each());
+            let (turn, s) = (four.turn.each(), four.ahead.s.each());
+            for k in (0..LANES).filter(|&k| four.there[k]) {
+                let (i, twist) = (four.bodies[k], Twist { s_dot: v[k], omega: w[k] });
+                if flown {
+                    bodies.take_turn(i, twist, turn[k], s[k]);
+                } else {
+                    bodies.twists[i] = twist;
+                    bodies.touch(i);
+                }
+            }
+        }
+    }
+
+    /// Adds the impulses found since it began to `sums`, those of all rows.
+    pub(super) fn add_impulses(
+        &mut self,
+        lanes: &[[Option<(usize, Option<usize>)>; LANES]],
+        sums: &mut [f64],
+    ) {
+        for (p, lanes) in self.impulse.iter_mut().zip(lanes) {
+            for (k, own) in lanes.iter().enumerate() {
+                let Some((first, _)) = *own else { continue };
+                for (sum, p) in sums[first..first + 5].iter_mut().zip(p.iter()) {
+                    *sum += p[k];
+                }
+            }
+            *p = [[0.0; LANES]; 6];
+        }
+    }
+
+    /// Writes the gaps, or errors of rates, found last.
+    pub(super) fn note_errors(&self, hinges: &Hinges, list: &mut [f64]) {
+        for (g, off) in self.off.iter().enumerate() {
+            if let Some(group) = hinges.group(g) {
+                group.note(*off, list);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn times(a: V, b: V) -> V {
+    V { x: a.x * b.x, y: a.y * b.y, z: a.z * b.z }
+}
+
+#[inline(always)]
+fn write(values: &[F; 5], e: &mut Sixes) {
+    for (to, value) in e.iter_mut().zip(values) {
+        *to = value.to_array();
+    }
+    e[5] = [0.0; LANES]; // its damper
+}
+
+#[inline(always)]
+fn length(values: &[F; 5]) -> F {
+    let [a, b, c, d, e] = *values;
+    ((((a * a + b * b) + c * c) + d * d) + e * e).sqrt()
+}
+
+/// The largest of many numbers that are not negative; what is not a number is larger than any.
+#[derive(Default)]
+struct Largest {
+    most: F,
+    sum: F,
+}
+
+impl Largest {
+    #[inline(always)]
+    fn see(&mut self, x: F) {
+        self.most = self.most.fast_max(x);
+        self.sum += x;
+    }
+
+    fn number(&self) -> f64 {
+        let sum = self.sum.reduce_add();
+        if sum.is_nan() { sum } else { self.most.to_array().into_iter().fold(0.0, f64::max) }
+    }
+}
+
+fn one(v: &V, k: usize) -> Vec3 {
+    Vec3::new(v.x.as_array()[k], v.y.as_array()[k], v.z.as_array()[k])
+}
+
+fn set(v: &mut V, k: usize, [x, y, z]: [f64; 3]) {
+    v.x.as_mut_array()[k] = x;
+    v.y.as_mut_array()[k] = y;
+    v.z.as_mut_array()[k] = z;
+}
+
+fn twist(motion: &Motion, k: usize) -> Twist {
+    Twist { s_dot: one(&motion.v, k), omega: one(&motion.w, k) }
+}
+
+fn pose(place: &Place, k: usize) -> Pose {
+    let M { x, y, z } = &place.rot;
+    Pose { s: one(&place.s, k), rot: Mat3::from_columns(&[one(x, k), one(y, k), one(z, k)]) }
+}

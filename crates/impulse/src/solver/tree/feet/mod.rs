@@ -1,0 +1,329 @@
+//! Feet: what touches a machine of hinges, each contact at the end of a leg of its own.
+//!
+//! Legs meet at the root alone, and contacts answer to each other only by way of it. With D of a foot (3 × 3) what its own hinges give way, and
+//! W = L⁻¹ b̂ at the root (6 × 3), the response of all rows is G = D + Wᵀ W. Newton's method on the law of contact ([`touches`](super::touches)) has
+//! a matrix S G + T, S and T of each foot alone; with A = S D + T, of each foot alone too:
+//!
+//! ```text
+//! (A + S Wᵀ W) δ = r:    y = A⁻¹ r,   B = A⁻¹ S Wᵀ,   (E + Σ W B) z = Σ W y,   δ = y − B z,   W δ = z
+//! ```
+//! Four feet at a time; the work grows with their number, not with its cube. (The formula of Sherman, Morrison and Woodbury.)
+#![expect(clippy::inline_always, reason = "small kernels in hot loops")]
+
+mod law;
+
+use super::limbs::Limbs;
+use super::pattern::{LANES, NOWHERE, Pattern};
+use super::touches::{MOST_GROWTH, Near, Side};
+use crate::lanes::F;
+use crate::rows::Rows;
+
+/// Rows of a foot: its normal and the two of its friction.
+const ROWS: usize = 3;
+
+/// Numbers of four feet.
+type Four = [f64; LANES];
+
+/// A contact.
+#[derive(Clone, Copy, Debug)]
+struct Foot {
+    rows: [usize; ROWS],
+    /// Largest ratio of friction to the normal's impulse.
+    ratio: f64,
+    /// What normal and friction do.
+    sides: [Side; 2],
+    /// Largest responses of normal and friction to themselves.
+    k: [f64; 2],
+}
+
+/// The hinges that four feet come by on their ways up, at the same distance.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    nodes: [usize; LANES],
+    /// b̂, u = n̂·b̂ and u/D of each row.
+    b: [[F; 6]; ROWS],
+    u: [F; ROWS],
+    part: [F; ROWS],
+}
+
+/// Four feet.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// Its part of the list of levels.
+    levels: (usize, usize),
+    w: [[F; 6]; ROWS],
+    d: [[F; ROWS]; ROWS],
+    /// A⁻¹ and B of the present matrix.
+    inverse: [[F; ROWS]; ROWS],
+    b: [[F; 6]; ROWS],
+    /// Impulses before, and now; rates now.
+    before: [Four; ROWS],
+    p: [Four; ROWS],
+    e: [Four; ROWS],
+    /// y, and the last step with this matrix.
+    y: [F; ROWS],
+    last: [F; ROWS],
+}
+
+impl Level {
+    const EMPTY: Level = Level {
+        nodes: [0; LANES],
+        b: [[F::ZERO; 6]; ROWS],
+        u: [F::ZERO; ROWS],
+        part: [F::ZERO; ROWS],
+    };
+}
+
+impl Group {
+    const EMPTY: Group = Group {
+        levels: (0, 0),
+        w: [[F::ZERO; 6]; ROWS],
+        d: [[F::ZERO; ROWS]; ROWS],
+        inverse: [[F::ZERO; ROWS]; ROWS],
+        b: [[F::ZERO; 6]; ROWS],
+        before: [[0.0; LANES]; ROWS],
+        p: [[0.0; LANES]; ROWS],
+        e: [[0.0; LANES]; ROWS],
+        y: [F::ZERO; ROWS],
+        last: [F::ZERO; ROWS],
+    };
+}
+
+/// All feet of a machine.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Feet {
+    feet: Vec<Foot>,
+    groups: Vec<Group>,
+    /// All levels, in memory that stays; how many there are.
+    levels: Vec<Level>,
+    n_levels: usize,
+    /// The node where their ways meet.
+    root: usize,
+    /// Nodes on some way. (nodes)
+    taken: Vec<bool>,
+    /// Where ways begin: node, and which of its contact's bodies that is.
+    begins: Vec<(usize, usize)>,
+    /// First rows and sides of the feet there were before.
+    known: Vec<(usize, [Side; 2])>,
+    /// E + Σ W B = L U, diagonals of U inverted.
+    shared: [[f64; 6]; 6],
+    /// Whether the matrix is there, the sides it was made for, and whether none of them slips.
+    made: bool,
+    made_for: Vec<[Side; 2]>,
+    plain: bool,
+    /// How much of the last step was gone; 0 where there is none.
+    gone: f64,
+}
+
+impl Feet {
+    /// Forgets what contacts did: a step depends on its state alone.
+    pub(super) fn forget(&mut self) {
+        self.feet.clear();
+    }
+
+    /// Takes the contacts that are active in `rows`; false if they are not feet of legs apart.
+    pub(super) fn take(&mut self, pattern: &Pattern, limbs: &Limbs, rows: &Rows) -> bool {
+        self.known.clear();
+        self.known.extend(self.feet.iter().map(|foot| (foot.rows[0], foot.sides)));
+        self.feet.clear();
+        self.n_levels = 0;
+        self.begins.clear();
+        self.made = false;
+        self.root = NOWHERE;
+        self.taken.clear();
+        self.taken.resize(pattern.nodes.len(), false);
+        let mut i = rows.model_size.blocks;
+        while i < rows.blocks.len() {
+            let of_contact = |k: &usize| rows.normal_of(*k) == i;
+            let n = (i..rows.blocks.len()).take_while(of_contact).count();
+            if !rows.inactive[i] {
+                if n != 2 || !rows.is_slide(i + 1) || rows.inactive[i + 1] {
+                    return false;
+                }
+                let own = &rows.blocks[i];
+                let node = |slot: usize| pattern.node_of[rows.body_list[own.first_body + slot]];
+                match (node(0), node(1)) {
+                    (node, NOWHERE) if node != NOWHERE => self.begins.push((node, 0)),
+                    (NOWHERE, node) if node != NOWHERE => self.begins.push((node, 1)),
+                    _ => return false,
+                }
+                let first = rows.blocks[i + 1].first_row;
+                let known = self.known.get(self.feet.len());
+                let known = known.filter(|(row, _)| *row == own.first_row);
+                let slide = if rows.slipped(i + 1) { Side::Slips } else { Side::Holds };
+                self.feet.push(Foot {
+                    rows: [own.first_row, first, first + 1],
+                    ratio: rows.disk_ratio(i + 1).1,
+                    sides: known.map_or([Side::Holds, slide], |(_, sides)| *sides),
+                    k: [0.0; 2],
+                });
+            }
+            i += n;
+        }
+        self.groups.resize(self.feet.len().div_ceil(LANES), Group::EMPTY);
+        (0..self.feet.len()).step_by(LANES).all(|first| self.climb(pattern, limbs, rows, first))
+    }
+
+    /// The ways of four feet up to the root; false if they do not end there, or meet before.
+    fn climb(&mut self, pattern: &Pattern, limbs: &Limbs, rows: &Rows, first: usize) -> bool {
+        let begin = self.n_levels;
+        let mut nodes = [NOWHERE; LANES];
+        let mut numbers = [[[0.0; LANES]; 6]; ROWS];
+        for (lane, foot) in self.feet[first..].iter().take(LANES).enumerate() {
+            let (node, slot) = self.begins[first + lane];
+            nodes[lane] = node;
+            for (numbers, row) in numbers.iter_mut().zip(foot.rows) {
+                for (number, jac) in numbers.iter_mut().zip(rows.contact_row(row, slot)) {
+                    number[lane] = *jac;
+                }
+            }
+        }
+        if self.root == NOWHERE {
+            self.root = nodes[0];
+            while pattern.nodes[self.root].parent != NOWHERE {
+                self.root = pattern.nodes[self.root].parent;
+            }
+            if !limbs.is_root(self.root) {
+                return false;
+            }
+        }
+        // Lanes without a foot are at the root from the beginning; its hinge is none, and changes nothing.
+        let root = self.root;
+        nodes = nodes.map(|node| if node == NOWHERE { root } else { node });
+        let mut b = numbers.map(|row| row.map(F::new));
+        limbs.enter_feet(nodes, &mut b);
+        let mut d = [[F::ZERO; ROWS]; ROWS];
+        while nodes.iter().any(|node| *node != root) {
+            for &node in nodes.iter().filter(|node| **node != root) {
+                if std::mem::replace(&mut self.taken[node], true)
+                    || pattern.nodes[node].parent == NOWHERE
+                {
+                    return false;
+                }
+            }
+            if self.n_levels == self.levels.len() {
+                self.levels.push(Level::EMPTY);
+            }
+            let level = &mut self.levels[self.n_levels];
+            self.n_levels += 1;
+            (level.nodes, level.b) = (nodes, b);
+            limbs.pass_hinges(nodes, &mut b, &mut level.u, &mut level.part);
+            let (u, part) = (&level.u, &level.part);
+            for i in 0..ROWS {
+                for j in 0..=i {
+                    d[i][j] += u[i] * part[j];
+                }
+            }
+            nodes = nodes.map(|node| if node == root { root } else { pattern.nodes[node].parent });
+        }
+        limbs.arrive(root, &mut b);
+        for i in 0..ROWS {
+            for j in i + 1..ROWS {
+                d[i][j] = d[j][i];
+            }
+        }
+        let k: [F; ROWS] = std::array::from_fn(|r| {
+            let w = &b[r];
+            d[r][r]
+                + (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+                + (w[3] * w[3] + w[4] * w[4] + w[5] * w[5])
+        });
+        let (normal, friction) = (k[0].to_array(), k[1].max(k[2]).to_array());
+        for (lane, foot) in self.feet[first..].iter_mut().take(LANES).enumerate() {
+            foot.k = [normal[lane], friction[lane]];
+        }
+        let group = &mut self.groups[first / LANES];
+        (group.levels, group.w, group.d) = ((begin, self.n_levels), b, d);
+        true
+    }
+
+    /// Finds the impulses that fit the rates, as [`Touches::settle`](super::touches::Touches::settle) does.
+    pub(super) fn settle(
+        &mut self,
+        limbs: &Limbs,
+        rows: &Rows,
+        e: &[f64],
+        now: &[f64],
+        near: Near,
+    ) -> bool {
+        if self.feet.is_empty() {
+            return true;
+        }
+        let root = limbs.arrived(self.root).map(F::splat);
+        for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
+            (group.e, group.before) = ([[0.0; LANES]; ROWS], [[0.0; LANES]; ROWS]);
+            for (lane, foot) in feet.iter().enumerate() {
+                for r in 0..ROWS {
+                    group.e[r][lane] = e[foot.rows[r]];
+                    group.before[r][lane] = now[foot.rows[r]];
+                }
+            }
+            let mut rate = group.e.map(F::new);
+            for level in &self.levels[group.levels.0..group.levels.1] {
+                let (d, moment) = limbs.found_at(level.nodes);
+                for r in 0..ROWS {
+                    rate[r] += dot(&level.b[r], &d) + level.part[r] * moment;
+                }
+            }
+            for r in 0..ROWS {
+                rate[r] += dot(&group.w[r], &root);
+            }
+            group.e = rate.map(F::to_array);
+            group.p = group.before;
+        }
+        let (mut size, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
+        for (i, foot) in self.feet.iter().enumerate() {
+            let (group, lane) = (&self.groups[i / LANES], i % LANES);
+            for r in 0..ROWS {
+                let rate = group.e[r][lane].abs();
+                scale = scale.max(rate);
+                size = size.max(group.before[r][lane].abs()).max(rate / foot.k[r.min(1)]);
+            }
+        }
+        let far = MOST_GROWTH * size;
+        let within = |group: &Group| group.p.iter().flatten().all(|p| p.abs() <= far);
+        self.find(rows, scale, near) && self.groups.iter().all(within)
+    }
+
+    /// Adds what the impulses found do to the way up.
+    pub(super) fn push(&self, limbs: &mut Limbs) {
+        let mut sums = [F::ZERO; 6];
+        for group in &self.groups {
+            let delta: [F; ROWS] =
+                std::array::from_fn(|r| F::new(group.p[r]) - F::new(group.before[r]));
+            for level in &self.levels[group.levels.0..group.levels.1] {
+                let b: [Four; 6] = std::array::from_fn(|k| {
+                    let b = &level.b;
+                    (b[0][k] * delta[0] + b[1][k] * delta[1] + b[2][k] * delta[2]).to_array()
+                });
+                let u = &level.u;
+                let u = (u[0] * delta[0] + u[1] * delta[1] + u[2] * delta[2]).to_array();
+                for (lane, &node) in level.nodes.iter().enumerate() {
+                    if node != self.root {
+                        limbs.push_at(node, b.map(|b| b[lane]), u[lane]);
+                    }
+                }
+            }
+            let w = &group.w;
+            for k in 0..6 {
+                sums[k] += w[0][k] * delta[0] + w[1][k] * delta[1] + w[2][k] * delta[2];
+            }
+        }
+        if !self.groups.is_empty() {
+            limbs.push_at(self.root, sums.map(F::reduce_add), 0.0);
+        }
+    }
+
+    /// The rows and the impulses they are to have.
+    pub(super) fn found(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.feet.iter().enumerate().flat_map(move |(i, foot)| {
+            let group = &self.groups[i / LANES];
+            foot.rows.into_iter().zip(group.p.map(|p| p[i % LANES]))
+        })
+    }
+}
+
+#[inline(always)]
+fn dot(a: &[F; 6], b: &[F; 6]) -> F {
+    ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5])
+}
