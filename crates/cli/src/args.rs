@@ -372,7 +372,7 @@ pub(crate) struct OptimizeArgs {
     /// Seed of random starts [default: the file's, or 0]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Another number of intervals
+    /// Another number of intervals (of every phase)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) intervals: Option<u32>,
     /// KKT error at which a point is optimal, in scaled numbers [default: the file's, or 1e-8]

@@ -100,3 +100,58 @@ fn a_killed_run_goes_on_where_it_was() {
     let output = gelenk(folder.path(), &["optimize", "van-der-pol", "--resume"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
 }
+
+/// The iterations that a run told on standard error.
+#[cfg(unix)]
+fn told(text: &str) -> Vec<usize> {
+    text.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect()
+}
+
+/// A model in several phases: summary, nodes and recording of all of them, and a run killed wherever it is loses one iteration at most.
+#[cfg(unix)]
+#[test]
+fn several_phases_of_a_model_killed_anywhere_and_verified() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let folder = folder();
+    let text = stdout(&gelenk(folder.path(), &["optimize", "push-and-brake", "--print"]));
+    std::fs::write(folder.path().join("push.toml"), text).unwrap();
+    let args = ["optimize", "push.toml", "--log", "--json", "--record", "push.mcap"];
+    let output = gelenk(folder.path(), &args);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (whole, lines) = (json(&output), told(&stderr(&output)));
+    assert!((number(&whole, "objective") - 3.069_980_12).abs() < 1e-6, "{whole:#}");
+    assert!(number(&whole["dae_certificate"], "state_error") < 1e-8, "{whole:#}");
+    let phases = whole["phases"].as_array().unwrap();
+    assert_eq!((&phases[0]["name"], &phases[1]["name"]), (&"push".into(), &"brake".into()));
+    assert!((number(&phases[1], "start") - number(&phases[0], "duration")).abs() < 1e-15);
+    let verified = json_of(folder.path(), &["verify", "push.mcap"], 0);
+    assert_eq!(verified["verified"], true);
+    assert_eq!(verified["missed"], serde_json::Value::Null);
+    for stop in [1, lines.len() / 3, 2 * lines.len() / 3, lines.len() - 1] {
+        let mut child = common::command(folder.path(), &args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let seen = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut seen = seen.map(Result::unwrap).filter(|line| !told(line).is_empty());
+        let last = told(&seen.nth(stop).unwrap())[0];
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut again = args.to_vec();
+        again.push("--resume");
+        let output = gelenk(folder.path(), &again);
+        assert_eq!(code(&output), 0, "killed at {stop}: {}", stderr(&output));
+        let first = told(&stderr(&output))[0];
+        assert!(first + 1 >= last, "killed at {last}, went on at {first}");
+        let resumed = json(&output);
+        let apart = number(&resumed, "objective") - number(&whole, "objective");
+        assert!(apart.abs() < 1e-8, "killed at {stop}: {apart:e}");
+    }
+    // A motion of another problem is told as such, and is no reason to fall over.
+    gelenk(folder.path(), &["optimize", "bryson-denham", "--output", "wall.json"]);
+    let output = gelenk(folder.path(), &["optimize", "push.toml", "--from", "wall.json"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("it has 1 phase, the problem has 2"), "{}", stderr(&output));
+}

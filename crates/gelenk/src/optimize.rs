@@ -28,9 +28,8 @@ pub fn read(
     set: &[(String, String)],
     folder: Option<&Path>,
 ) -> Result<Problem, Diagnostics> {
-    let load = |model: &str, set: &[(String, String)]| -> Result<Loaded, Diagnostics> {
-        let options =
-            LoadOptions { overrides: set.to_vec(), allow_open: true, ..LoadOptions::default() };
+    let load = |model: &str, asked: &LoadOptions| -> Result<Loaded, Diagnostics> {
+        let options = LoadOptions { allow_open: true, ..asked.clone() };
         match crate::scenes::scene(model) {
             Some(scene) => load_text(scene.name, scene.text, &options),
             None => load_path(&folder.unwrap_or(Path::new(".")).join(model), &options),
@@ -76,6 +75,7 @@ pub fn answer_json(problem: &Problem, finished: &Finished) -> Map<String, Value>
     let free: Map<String, Value> =
         finished.free.iter().cloned().zip(best.solution.free.iter().map(|v| json!(v))).collect();
     put("free", free.into());
+    put("phases", phases_json(&best.solution).into());
     put("nodes", nodes_json(finished, &best.solution).into());
     let starts: Vec<Value> = finished
         .found
@@ -116,6 +116,22 @@ fn certificate_json(found: &Found) -> Value {
     }
 }
 
+fn phases_json(solution: &Solution) -> Vec<Value> {
+    let mut start = 0.0;
+    let mut phases = Vec::new();
+    for phase in &solution.phases {
+        let duration = phase.times.last().copied().unwrap_or(0.0);
+        phases.push(json!({
+            "name": phase.name,
+            "start": start,
+            "duration": duration,
+            "intervals": phase.controls.len(),
+        }));
+        start += duration;
+    }
+    phases
+}
+
 fn nodes_json(finished: &Finished, solution: &Solution) -> Vec<Value> {
     let named = |names: &[String], values: &[f64]| -> Map<String, Value> {
         names.iter().cloned().zip(values.iter().map(|v| json!(v))).collect()
@@ -153,9 +169,7 @@ pub fn replay(
 ) -> Result<Option<RunReport>, String> {
     let Some(loaded) = problem.model() else { return Ok(None) };
     let model = &loaded.model;
-    let instance = problem
-        .instance(problem.n_steps() - 1, solution.phases.last().map(|p| p.controls.len()))
-        .map_err(|d| d.to_string())?;
+    let instance = problem.instance_of(solution).map_err(|d| d.to_string())?;
     let samples = instance.samples(solution, every)?;
     let reactions: Vec<Reaction> = (0u32..)
         .zip(&model.joints)
@@ -167,11 +181,13 @@ pub fn replay(
         .collect();
     let gaps = vec![0.0; model.rows.len()];
     let mut report = None;
-    for (step, (t, y)) in (0u64..).zip(&samples) {
-        let state = state_of(model, *t, y);
+    for (step, now) in (0u64..).zip(&samples) {
+        let state = state_of(model, now.time, &now.state);
+        // Energies are those of the phase, whose parameters and forces may be its own.
+        let here = problem.model_in(now.phase).map_or(model, |loaded| &loaded.model);
         let mut ledger = Ledger {
-            kinetic: model.kinetic_energy(&state),
-            potential: model.potential_energy(&state),
+            kinetic: here.kinetic_energy(&state),
+            potential: here.potential_energy(&state),
             ..Ledger::default()
         };
         ledger.initial = ledger.total();
@@ -225,9 +241,7 @@ pub struct Condition {
 
 /// The named conditions of a problem at the nodes of a motion, in the order of the file.
 pub fn conditions(problem: &Problem, solution: &Solution) -> Result<Vec<Condition>, String> {
-    let mut instance = problem
-        .instance(problem.n_steps() - 1, solution.phases.last().map(|p| p.controls.len()))
-        .map_err(|d| d.to_string())?;
+    let mut instance = problem.instance_of(solution).map_err(|d| d.to_string())?;
     instance.warm(solution);
     let program = &instance.program;
     let shape = program.shape();
@@ -238,7 +252,8 @@ pub fn conditions(problem: &Problem, solution: &Solution) -> Result<Vec<Conditio
         let text = program.describe(row);
         // `name` at node 3 of phase `x`: the node is not part of it.
         let name = text.rsplit_once(" at node").map_or(text.as_str(), |(name, _)| name);
-        let name = name.trim_matches('`');
+        let bare = name.strip_prefix('`').and_then(|name| name.strip_suffix('`'));
+        let name = bare.unwrap_or(name);
         let near = 1e-6 * (1.0 + value.abs());
         let active = bounds.iter().any(|bound| (value - bound).abs() <= near);
         let same = |c: &Condition| c.bounds.map(f64::to_bits) == bounds.map(f64::to_bits);
@@ -260,6 +275,13 @@ pub fn conditions(problem: &Problem, solution: &Solution) -> Result<Vec<Conditio
         for (i, value) in stage.unequal.iter().enumerate() {
             let row = shape.unequal_at(k) + i;
             see(RowAt::Unequal(k, i), *value, [lower[row], upper[row]]);
+        }
+    }
+    // That a phase begins as the one before it ends is asked of the nodes too; within a phase the motion itself tells.
+    for phase in 1..program.phases.len() {
+        let k = program.stage_of(phase, 0);
+        for (i, (a, b)) in stages[k - 1].left.iter().zip(&stages[k].right).enumerate() {
+            see(RowAt::Link(k - 1, i), a - b, [0.0; 2]);
         }
     }
     Ok(list)

@@ -86,6 +86,7 @@ scenes! {
     free_body: "free-body";
     bead_on_hoop: "bead-on-hoop";
     cart_triple_pendulum: "cart-triple-pendulum";
+    turning_rod: "turning-rod";
     three_link_arm: "three-link-arm";
     spring_bodies: "spring-bodies";
 }

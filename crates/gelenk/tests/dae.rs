@@ -85,6 +85,7 @@ scenes! {
     flyball_governor: "flyball-governor";
     stewart_platform: "stewart-platform";
     cart_triple_pendulum: "cart-triple-pendulum";
+    turning_rod: "turning-rod";
     three_link_arm: "three-link-arm";
     robot_arm: "robot-arm";
     rope_bridge: "rope-bridge";

@@ -55,8 +55,8 @@ at = "end"
 equals = 0
 "#;
 
-fn load(_: &str, set: &[(String, String)]) -> Result<Loaded, Diagnostics> {
-    load_text("rod", ROD, &LoadOptions { overrides: set.to_vec(), ..LoadOptions::default() })
+fn load(_: &str, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+    load_text("rod", ROD, options)
 }
 
 fn turn() -> Problem {
@@ -119,4 +119,54 @@ fn a_recorded_optimum_is_made_again_from_what_the_recording_holds() {
     assert!(report.ok, "{report}");
     let (name, by) = recorded.missed().unwrap().expect("not there yet");
     assert!(name == "turned by a right angle" && by > 1e-3, "{name} {by}");
+}
+
+/// Problems of several phases: the dae engine runs every interval with the model of its phase, the recording plays through all phases and is made again, and a
+/// phase that begins elsewhere than the one before it ended is told.
+#[test]
+fn several_phases_are_certified_recorded_and_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, intervals) in
+        [("rod-turn-slow", [5, 5]), ("push-and-brake", [6, 6]), ("sling", [8, 4])]
+    {
+        let text = gelenk::optimize::gallery::problem(name).unwrap().text;
+        let problem = gelenk::optimize::read(name, text, &[], None).unwrap();
+        let (_, motion) = solved(&problem, None);
+        let free = problem.free_names();
+        let again =
+            certify_by_dae(&problem, &motion, &free, 1e-11).unwrap().expect("it has a model");
+        assert!(again.state_error < 1e-8, "{name}: {again:?}");
+        let path = folder.path().join(format!("{name}.mcap"));
+        record(&problem, &motion, 0.01, &path).unwrap().expect("it has a model");
+        let mut recording = Recording::open(&path).unwrap();
+        let header = recording.header().clone();
+        let total: f64 = motion.phases.iter().map(|p| *p.times.last().unwrap()).sum();
+        let times: Vec<f64> = recording.samples().map(|s| s.unwrap().state.t).collect();
+        assert!(times.windows(2).all(|t| t[0] < t[1]), "{name}: times rise");
+        assert!((times.last().unwrap() - total).abs() < 1e-12, "{name}: {total} s");
+        let recorded = Recorded::of(&header, Limits::default()).unwrap().expect("an optimum");
+        let load = |header: &gelenk::recording::Header| {
+            header.load(Limits::default()).map(|loaded| loaded.model)
+        };
+        let report = verify(&path, &load, &|_, _, observer| recorded.replay(observer).map(Ok));
+        let report = report.unwrap();
+        assert!(report.ok, "{name}: {report}");
+        assert!(recorded.missed().unwrap().is_none(), "{name}");
+        let certificate = recorded.certify(1e-11).unwrap().expect("it has a model");
+        assert!(certificate.state_error < 1e-8, "{name}: {certificate:?}");
+        assert_eq!(motion.phases.iter().map(|p| p.controls.len()).collect::<Vec<_>>(), intervals);
+        // Another speed at the start of the second phase: its first interval no longer leads on, and the phases no longer meet.
+        let mut changed = motion.clone();
+        let n = changed.phases[1].states[0].len();
+        for v in &mut changed.phases[1].states[0][n / 2..] {
+            *v *= 1.01;
+        }
+        let again = certify_by_dae(&problem, &changed, &free, 1e-11).unwrap().expect("a model");
+        assert_eq!(again.worst_interval, intervals[0], "{name}: {again:?}");
+        record(&problem, &changed, 0.01, &path).unwrap().expect("it has a model");
+        let header = Recording::open(&path).unwrap().header().clone();
+        let recorded = Recorded::of(&header, Limits::default()).unwrap().expect("an optimum");
+        let (missed, by) = recorded.missed().unwrap().expect("phases do not meet");
+        assert!(missed.contains("continuity") && by > 1e-3, "{name}: {missed} {by}");
+    }
 }

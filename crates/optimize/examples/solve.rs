@@ -36,9 +36,8 @@ fn main() {
         || std::fs::read_to_string(&name).expect("a problem or a file"),
         |named| named.text.to_owned(),
     );
-    let load = |model: &str, set: &[(String, String)]| {
-        let text = gelenk_scenes::scene(model).expect("in the gallery").text;
-        load_text(model, text, &LoadOptions { overrides: set.to_vec(), ..LoadOptions::default() })
+    let load = |model: &str, options: &LoadOptions| {
+        load_text(model, gelenk_scenes::scene(model).expect("in the gallery").text, options)
     };
     let problem = Problem::read(&name, &text, &set, &load).unwrap_or_else(|e| panic!("{e}"));
     let clock = Instant::now();

@@ -13,6 +13,9 @@ pub trait Grid: Motion + Send {
     /// Puts the nodes' charts around these states; gives the nodes' numbers.
     fn place(&mut self, states: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, Fault>;
 
+    /// Puts the chart of one node around a state; gives its numbers.
+    fn place_one(&mut self, node: usize, state: &[f64]) -> Result<Vec<f64>, Fault>;
+
     /// A node's numbers of a full state.
     fn numbers_of(&self, node: usize, state: &[f64]) -> Vec<f64>;
 
@@ -43,6 +46,11 @@ impl<F: Charted + Send> Grid for Shooting<F> {
     fn place(&mut self, states: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, Fault> {
         let placed = self.place_nodes(states)?;
         Ok(placed.iter().enumerate().map(|(node, state)| self.numbers(node, state)).collect())
+    }
+
+    fn place_one(&mut self, node: usize, state: &[f64]) -> Result<Vec<f64>, Fault> {
+        let placed = self.place_node(node, state)?;
+        Ok(self.numbers(node, &placed))
     }
 
     fn numbers_of(&self, node: usize, state: &[f64]) -> Vec<f64> {
@@ -114,6 +122,14 @@ impl Motion for Box<dyn Grid> {
         weights: Option<&[f64]>,
     ) -> Result<Linearized, Fault> {
         (**self).observe(node, z, weights)
+    }
+
+    fn charted(&self) -> bool {
+        (**self).charted()
+    }
+
+    fn enter(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+        (**self).enter(y, weights)
     }
 
     fn recenter(&mut self, nodes: &[DVector<f64>]) -> Result<Vec<DVector<f64>>, Fault> {

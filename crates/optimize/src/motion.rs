@@ -44,6 +44,18 @@ pub struct Linearized {
     pub curvature: Option<Curvature>,
 }
 
+impl Linearized {
+    /// The map that leaves y as it is.
+    pub fn same(y: &[f64], curvature: bool) -> Self {
+        let n = y.len();
+        Linearized {
+            values: DVector::from_column_slice(y),
+            jacobian: DMatrix::identity(n, n),
+            curvature: curvature.then(|| DMatrix::zeros(n, n)),
+        }
+    }
+}
+
 /// Why a motion has no value at a point.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
@@ -95,6 +107,18 @@ pub trait Motion: Sync {
     /// The quantities at node k, with derivatives by z of stage k.
     fn observe(&self, node: usize, z: &[f64], weights: Option<&[f64]>)
     -> Result<Linearized, Fault>;
+
+    /// Whether nodes live in charts, so that their numbers are not the full state itself.
+    fn charted(&self) -> bool {
+        false
+    }
+
+    /// Numbers of node 0 where another motion left the full state y, with derivatives by y: what the first node of a phase must
+    /// equal. Places off the constraints are measured along the chart's normals; whether velocities are first brought to the
+    /// constraints, as by an impact, is the motion's to know. Plain states are taken as they are.
+    fn enter(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+        Ok(Linearized::same(y, weights.is_some()))
+    }
 
     /// Takes the node states as new origins of their charts and returns their numbers there (zero for mechanisms, unchanged for
     /// plain differential equations). The motion itself does not change.

@@ -35,8 +35,8 @@ body = "a"
 force = ["input.push", 0, 0]
 "#;
 
-fn load(model: &str, set: &[(String, String)]) -> Result<Loaded, Diagnostics> {
-    load_text(model, DUMBBELL, &LoadOptions { overrides: set.to_vec(), ..LoadOptions::default() })
+fn load(model: &str, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+    load_text(model, DUMBBELL, options)
 }
 
 /// The dumbbell after it turned by this angle, at 2π a second, while its centre moves along x at 3 m/s.

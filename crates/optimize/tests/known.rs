@@ -3,12 +3,13 @@
 
 use std::ops::ControlFlow;
 
+use gelenk_model::LoadOptions;
 use gelenk_optimize::gallery;
 use gelenk_optimize::interior::Status;
 use gelenk_optimize::problem::{Finished, Found, Live, Problem, RunOptions, optimize};
 
 fn read(name: &str, text: &str) -> Problem {
-    let load = |model: &str, _: &[(String, String)]| panic!("no model `{model}` here");
+    let load = |model: &str, _: &LoadOptions| panic!("no model `{model}` here");
     Problem::read(name, text, &[], &load).unwrap_or_else(|faults| panic!("{faults}"))
 }
 

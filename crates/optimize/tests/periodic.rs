@@ -12,9 +12,8 @@ const FEET: [usize; 2] = [2, 20];
 const C_Z: f64 = 8e4;
 const WEIGHT: f64 = 98.1;
 
-fn load(model: &str, set: &[(String, String)]) -> Result<Loaded, Diagnostics> {
-    let text = gelenk_scenes::scene(model).expect("in the gallery").text;
-    load_text(model, text, &LoadOptions { overrides: set.to_vec(), ..LoadOptions::default() })
+fn load(model: &str, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+    load_text(model, gelenk_scenes::scene(model).expect("in the gallery").text, options)
 }
 
 fn problem(name: &str, text: &str, set: &[(&str, &str)]) -> Problem {
@@ -60,8 +59,8 @@ fn impulses(problem: &Problem, motion: &Solution, stiffness: f64) -> (f64, f64) 
     };
     let mut sum = (0.0, 0.0);
     for three in samples.windows(3).step_by(2) {
-        let h = three[2].0 - three[0].0;
-        let [a, b, c] = [0, 1, 2].map(|i| force(&three[i].1));
+        let h = three[2].time - three[0].time;
+        let [a, b, c] = [0, 1, 2].map(|i| force(&three[i].state));
         sum.0 += h / 6.0 * (a.0 + 4.0 * b.0 + c.0);
         sum.1 += h / 6.0 * (a.1 + 4.0 * b.1 + c.1);
     }

@@ -3,12 +3,13 @@
 
 use std::ops::ControlFlow;
 
+use gelenk_model::LoadOptions;
 use gelenk_optimize::gallery;
 use gelenk_optimize::interior::Status;
 use gelenk_optimize::problem::{Checkpoint, Found, Live, Problem, RunOptions, optimize};
 
 fn read(text: &str) -> Problem {
-    let load = |model: &str, _: &[(String, String)]| panic!("no model `{model}` here");
+    let load = |model: &str, _: &LoadOptions| panic!("no model `{model}` here");
     Problem::read("test.toml", text, &[], &load).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
@@ -375,7 +376,7 @@ fn all_faults_of_a_file_at_once_with_their_places() {
         [controls]\nu = { lower = 2, upper = 1 }\n[objective]\naim = \"best\"\nend = \"x\"\n\
         [grid]\nduration = -1\nintervals = 2.5\ncontrols = \"wavy\"\n\
         [[condition]]\nname = \"idle\"\nvalue = \"x\"\nat = \"somewhere\"\n";
-    let load = |_: &str, _: &[(String, String)]| unreachable!();
+    let load = |_: &str, _: &LoadOptions| unreachable!();
     let faults = Problem::read("bad.toml", text, &[], &load).unwrap_err();
     let text = faults.to_string();
     println!("{text}");

@@ -150,10 +150,8 @@ fn derivatives_of_its_intervals() {
 /// `walk-0.1`: a start of those that the file plans reaches the thesis's value, and no start follows it; running the motion again confirms it.
 #[test]
 fn the_first_run_of_the_thesis_is_certified() {
-    let load = |model: &str, set: &[(String, String)]| {
-        let scene = gelenk_scenes::scene(model).expect("in the gallery");
-        let options = LoadOptions { overrides: set.to_vec(), ..LoadOptions::default() };
-        load_text(model, scene.text, &options)
+    let load = |model: &str, options: &LoadOptions| {
+        load_text(model, gelenk_scenes::scene(model).expect("in the gallery").text, options)
     };
     let text = gelenk_optimize::gallery::problem("walk-0.1").expect("a named problem").text;
     let problem = Problem::read("walk-0.1", text, &[], &load).unwrap_or_else(|e| panic!("{e}"));
@@ -175,12 +173,8 @@ fn the_first_run_of_the_thesis_is_certified() {
 /// Every walking problem is read and its program built.
 #[test]
 fn all_walking_problems_are_read() {
-    let load = |model: &str, _: &[(String, String)]| {
-        load_text(
-            model,
-            gelenk_scenes::scene(model).expect("in the gallery").text,
-            &LoadOptions::default(),
-        )
+    let load = |model: &str, options: &LoadOptions| {
+        load_text(model, gelenk_scenes::scene(model).expect("in the gallery").text, options)
     };
     let mut count = 0;
     for named in gelenk_optimize::gallery::PROBLEMS {

@@ -49,6 +49,7 @@ scenes! {
     "flyball-governor": "Watt's governor: two balls lift a collar";
     "stewart-platform": "six pistons move a platform";
     "cart-triple-pendulum": "cart on a rail with three pendulums below it";
+    "turning-rod": "two masses on a rod in free space, turned by a torque, its input";
     "three-link-arm": "column, shoulder and elbow, with motors as inputs";
     "robot-arm": "six axes with servos";
     "walker": "six legs with eighteen servos, walking in the air";

@@ -91,6 +91,7 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let finished = match result {
         Ok(finished) => finished,
         Err(Failed::File(faults)) => return Err(bad_model(&faults)),
+        Err(error @ Failed::Motion(_)) => return Err(Failure::input(error.to_string())),
         Err(error) => {
             return Err(
                 Failure::new(Exit::Failed, error.to_string()).help("another guess may help")
@@ -250,6 +251,12 @@ fn read_motion(path: &Path) -> Result<Solution, Failure> {
 }
 
 fn checkpoint_failure(error: &CheckpointError) -> Failure {
+    if let CheckpointError::Io { doing: "read", path, error } = error
+        && error.kind() == std::io::ErrorKind::NotFound
+    {
+        let message = format!("there is no checkpoint `{}` to go on from", path.display());
+        return Failure::new(Exit::Io, message).help("without --resume it begins anew");
+    }
     let exit = if matches!(error, CheckpointError::Io { .. }) { Exit::Io } else { Exit::Input };
     Failure::new(exit, error.to_string())
 }
@@ -355,6 +362,11 @@ fn summary(
     table.row(["active".to_owned(), best.active.to_string()]);
     table.row(["iterations".to_owned(), best.iterations.to_string()]);
     table.row(["time".to_owned(), format!("{} s", sig(wall_seconds, 3))]);
+    for phase in best.solution.phases.iter().filter(|phase| !phase.name.is_empty()) {
+        let duration = sig(phase.times.last().copied().unwrap_or(0.0), 6);
+        let says = format!("{duration} s in {} intervals", phase.controls.len());
+        table.row([format!("phase {}", phase.name), says]);
+    }
     for (name, value) in finished.free.iter().zip(&best.solution.free) {
         table.row([name.clone(), sig(*value, 10)]);
     }

@@ -220,12 +220,12 @@ fn controls(report: &mut Report, problem: &Problem, finished: &Finished) {
         }
         report.svg(&plot.to_svg(), &format!("Controls {}", names.join(", ")));
     }
-    let bounds = problem.instance(problem.n_steps() - 1, None).ok().map(|i| i.control_bounds);
+    let instance = problem.instance(problem.n_steps() - 1, None).ok();
     let mut table = Table::new(&["control", "least", "largest", "allowed"]);
     for (i, (name, points)) in names.iter().zip(&courses).enumerate().take(MOST) {
         let least = points.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
         let most = points.iter().map(|p| p.1).fold(f64::NEG_INFINITY, f64::max);
-        let allowed = bounds.as_ref().and_then(|b| b.get(i)).map(|(a, b)| range([*a, *b]));
+        let allowed = instance.as_ref().map(|instance| range(instance.control_range(i)));
         table.row([name.clone(), sig(least, 6), sig(most, 6), allowed.unwrap_or_default()]);
     }
     report.table(&table);

@@ -11,7 +11,7 @@ use super::state_of;
 pub struct DaeCertificate {
     /// Largest difference of a coordinate or velocity at the end of an interval, relative to 1 + |x|.
     pub state_error: f64,
-    /// The interval where it is.
+    /// The interval where it is, counted over all phases.
     pub worst_interval: usize,
     /// Relative and absolute tolerance of the engine.
     pub tolerance: f64,
@@ -25,15 +25,17 @@ pub fn certify_by_dae(
     free: &[String],
     tolerance: f64,
 ) -> Result<Option<DaeCertificate>, String> {
-    let Some(loaded) = problem.model() else { return Ok(None) };
-    let model = &loaded.model;
+    let Some(base) = problem.model() else { return Ok(None) };
+    let model = &base.model;
     if model.parameters.iter().any(|p| free.contains(&p.name)) {
         return Ok(None);
     }
     let options = Options { rtol: tolerance, atol: tolerance, ..Options::default() };
     let mut worst = (0.0_f64, 0);
     let mut interval = 0;
-    for phase in &solution.phases {
+    for (i, phase) in solution.phases.iter().enumerate() {
+        // What does not act in this phase is not there.
+        let model = problem.model_in(i).map_or(model, |loaded| &loaded.model);
         for (k, (from, to)) in phase.controls.iter().enumerate() {
             let times = [phase.times[k], phase.times[k + 1]];
             let start = state_of(model, times[0], &phase.states[k]);

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use gelenk_model::{Diagnostic, Diagnostics, Limits, Loaded, Observer, RunReport, RunSettings};
+use gelenk_model::{
+    Diagnostic, Diagnostics, Limits, LoadOptions, Loaded, Observer, RunReport, RunSettings,
+};
 use gelenk_optimize::problem::{PhaseSolution, Problem, Solution};
 
 use super::{DaeCertificate, certify_by_dae, conditions, replay};
@@ -61,8 +63,8 @@ impl Recorded {
         let Some(optimum) = &header.optimum else { return Ok(None) };
         let set: Vec<(String, String)> =
             optimum.set.iter().map(|o| (o.name.clone(), o.value.clone())).collect();
-        let load = |_: &str, set: &[(String, String)]| -> Result<Loaded, Diagnostics> {
-            header.load_with(set.to_vec(), limits).map_err(|message| Diagnostics {
+        let load = |_: &str, asked: &LoadOptions| -> Result<Loaded, Diagnostics> {
+            header.load_with(asked, limits).map_err(|message| Diagnostics {
                 list: vec![Diagnostic::error("recorded-model", message)],
                 sources: gelenk_model::source::SourceMap::default(),
             })

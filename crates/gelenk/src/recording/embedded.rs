@@ -43,15 +43,12 @@ impl Header {
     /// Loads the model again, from the files in the header alone.
     pub fn load(&self, limits: Limits) -> Result<Loaded, String> {
         let given = |given: &Override| (given.name.clone(), given.value.clone());
-        self.load_with(self.overrides.iter().map(given).collect(), limits)
+        let overrides = self.overrides.iter().map(given).collect();
+        self.load_with(&LoadOptions { overrides, ..LoadOptions::default() }, limits)
     }
 
-    /// The same with other values given.
-    pub(crate) fn load_with(
-        &self,
-        overrides: Vec<(String, String)>,
-        limits: Limits,
-    ) -> Result<Loaded, String> {
+    /// The same with other values given, and without what is to be left out.
+    pub(crate) fn load_with(&self, asked: &LoadOptions, limits: Limits) -> Result<Loaded, String> {
         let Some((main, parts)) = self.sources.split_first() else {
             return Err("the recording holds no model file: the model was built in code".to_owned());
         };
@@ -63,12 +60,11 @@ impl Header {
             files.insert(mesh.name.clone(), mesh.bytes.clone());
         }
         let options = LoadOptions {
-            overrides,
             limits,
             files: Some(Arc::new(files)),
             // The optimizer takes mechanisms that do not close to the last digit, and makes them.
             allow_open: self.optimum.is_some(),
-            ..LoadOptions::default()
+            ..asked.clone()
         };
         // A model without a name has that of its file.
         let stem = Path::new(&main.name).file_stem();

@@ -48,8 +48,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::limits::Limits;
 use crate::model::Model;
 use crate::source::{FileId, SourceMap};
-use crate::spec::Report;
-use crate::spec::tables::ProblemSpec;
+use crate::spec::tables::{Contents, FileSpec, ProblemSpec};
+use crate::spec::{Report, Text};
 
 /// How to load a model.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +65,9 @@ pub struct LoadOptions {
     pub files: Option<Arc<FileSet>>,
     /// Accept joints and equations that do not hold at the start, for assembly.
     pub allow_open: bool,
+    /// Joints, constraints, gears and forces of the model file to leave out, by name: a mechanism in a phase of its motion in
+    /// which they do not act.
+    pub without: Vec<String>,
 }
 
 /// A model and all that is known of where it came from.
@@ -202,9 +205,15 @@ fn load(
         }
         None => None,
     };
-    let Some(root) = parse_file(&mut report, root_id, &options.limits) else {
+    let Some(mut root) = parse_file::<FileSpec>(&mut report, root_id, &options.limits) else {
         return Err(failed(report));
     };
+    for name in &options.without {
+        if !leave_out(&mut root.contents, name) {
+            let message = format!("there is no joint, constraint or force `{name}` to leave out");
+            report.push(None, Diagnostic::error("unknown-name", message));
+        }
+    }
     let own = folders.and_then(|(_, own)| {
         let own = if own.as_os_str().is_empty() { Path::new(".") } else { own };
         own.canonicalize().ok()
@@ -218,13 +227,30 @@ fn load(
     context.finish()
 }
 
+/// Takes the joints, constraints and forces of a name out of a file; whether there were any.
+fn leave_out(contents: &mut Contents, name: &str) -> bool {
+    fn from<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool) -> bool {
+        let before = list.len();
+        list.retain(|element| !is(element));
+        list.len() < before
+    }
+    let named = |own: Option<&Text>| own.is_some_and(|own| own.text == name);
+    let mut found = from(&mut contents.joint, |e| e.name.text == name);
+    found |= from(&mut contents.constraint, |e| e.name.text == name);
+    found |= from(&mut contents.gear, |e| e.name.text == name);
+    found |= from(&mut contents.spring, |e| named(e.name.as_ref()));
+    found |= from(&mut contents.damper, |e| named(e.name.as_ref()));
+    found |= from(&mut contents.force, |e| named(e.name.as_ref()));
+    found | from(&mut contents.drag, |e| named(e.name.as_ref()))
+}
+
 /// A parameter's value from the command line, and whether a parameter took it.
 type Overrides = rustc_hash::FxHashMap<String, (crate::spec::Scalar, bool)>;
 
 /// Values from the command line, as a text of their own: one line each.
 fn read_overrides(report: &mut Report, overrides: &[(String, String)]) -> Overrides {
     use crate::source::Span;
-    use crate::spec::{Scalar, ScalarSource, Text};
+    use crate::spec::{Scalar, ScalarSource};
     let mut read = Overrides::default();
     if overrides.is_empty() {
         return read;

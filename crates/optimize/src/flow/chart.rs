@@ -49,20 +49,21 @@ fn gradient(mechanism: &Mechanism, p: &[f64]) -> Vec<f64> {
     g
 }
 
-/// An M-orthonormal basis of the directions with G δp = 0: unit vectors, or those of an old basis, made orthogonal to the rows of G M⁻¹ and to each other.
-fn tangents(mechanism: &Mechanism, g: &[f64], old: Option<&[f64]>) -> Result<Vec<f64>, String> {
-    let (n, m) = (mechanism.n, mechanism.m);
-    let root: Vec<f64> = mechanism.mass.iter().map(|m| m.sqrt()).collect();
-    // Work with √M δp, in which the M-norm is the plain one. Twice is enough for orthogonality to rounding.
-    let reduce = |x: &mut [f64], known: &[Vec<f64>]| {
-        for _ in 0..2 {
-            for other in known {
-                let along = dot(other, x);
-                axpy(-along, other, x);
-            }
+/// What is left of x without its parts along orthonormal vectors, and its length. Twice is enough for orthogonality to rounding.
+fn reduce(x: &mut [f64], known: &[Vec<f64>]) -> f64 {
+    for _ in 0..2 {
+        for other in known {
+            let along = dot(other, x);
+            axpy(-along, other, x);
         }
-        dot(x, x).sqrt()
-    };
+    }
+    dot(x, x).sqrt()
+}
+
+/// An orthonormal basis of the rows of G M^(−1/2): directions √M δp that the constraints do not allow. A constraint that depends on
+/// others is named.
+fn normals(mechanism: &Mechanism, g: &[f64], root: &[f64]) -> Result<Vec<Vec<f64>>, String> {
+    let (n, m) = (mechanism.n, mechanism.m);
     let mut known: Vec<Vec<f64>> = Vec::with_capacity(n);
     for i in 0..m {
         let mut x: Vec<f64> = (0..n).map(|j| g[i * n + j] / root[j]).collect();
@@ -77,6 +78,20 @@ fn tangents(mechanism: &Mechanism, g: &[f64], old: Option<&[f64]>) -> Result<Vec
         x.iter_mut().for_each(|x| *x /= size);
         known.push(x);
     }
+    Ok(known)
+}
+
+/// Square roots of the masses.
+fn roots(mechanism: &Mechanism) -> Vec<f64> {
+    mechanism.mass.iter().map(|m| m.sqrt()).collect()
+}
+
+/// An M-orthonormal basis of the directions with G δp = 0: unit vectors, or those of an old basis, made orthogonal to the rows of G M⁻¹ and to each other.
+fn tangents(mechanism: &Mechanism, g: &[f64], old: Option<&[f64]>) -> Result<Vec<f64>, String> {
+    let (n, m) = (mechanism.n, mechanism.m);
+    // Work with √M δp, in which the M-norm is the plain one.
+    let root = roots(mechanism);
+    let mut known = normals(mechanism, g, &root)?;
     let free = n - m;
     if let Some(old) = old {
         for row in old.chunks_exact(n) {
@@ -120,10 +135,14 @@ impl Chart {
         reference: &[f64],
         old: Option<&Chart>,
     ) -> Result<Self, String> {
-        let n = mechanism.n;
-        let g = gradient(mechanism, &reference[..n]);
+        let g = gradient(mechanism, &reference[..mechanism.n]);
         let basis = tangents(mechanism, &g, old.map(|chart| &chart.basis[..]))?;
-        let mut normals = g.clone();
+        Ok(Self::with_basis(mechanism, reference, &g, basis))
+    }
+
+    fn with_basis(mechanism: &Mechanism, reference: &[f64], g: &[f64], basis: Vec<f64>) -> Self {
+        let n = mechanism.n;
+        let mut normals = g.to_vec();
         for row in normals.chunks_exact_mut(n) {
             row.iter_mut().zip(&mechanism.mass).for_each(|(x, m)| *x /= m);
         }
@@ -131,7 +150,7 @@ impl Chart {
         for row in g.chunks_exact(n) {
             metric.extend(normals.chunks_exact(n).map(|normal| dot(row, normal)));
         }
-        Ok(Chart { reference: reference.to_vec(), basis, normals, metric })
+        Chart { reference: reference.to_vec(), basis, normals, metric }
     }
 
     /// Numbers of ξ.
@@ -215,15 +234,22 @@ impl Chart {
             }
             if lu.factor() { Ok(g) } else { Err("the place is too far from the last one".into()) }
         };
+        // Rounding of g grows with the size of its terms, |Ḡ| |p̄|; up to some metres it is below what is asked for.
+        let reference = &self.reference[..n];
+        let terms = self.normals.chunks_exact(n).fold(0.0, |most: f64, row| {
+            let sum = (0..n).map(|i| (row[i] * mechanism.mass[i] * reference[i]).abs()).sum();
+            most.max(sum)
+        });
+        let size = (1e-3 * terms).max(1.0);
         let mut error = f64::INFINITY;
         for iteration in 0.. {
             let mut kappa = mechanism.constraints.values(&y[..n]);
             let now = kappa.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
-            let done = now <= 1e-15 || (now < 1e-11 && now >= 0.25 * error);
+            let done = now <= 1e-15 * size || (now < 1e-11 * size && now >= 0.25 * error);
             if done {
                 break;
             }
-            if iteration >= MAX_ITERATIONS || !now.is_finite() || now > 1e6 {
+            if iteration >= MAX_ITERATIONS || !now.is_finite() || now > 1e6 * size {
                 return Err(format!(
                     "no place of the mechanism is near: its constraints are open by {now:.1e}"
                 ));
@@ -341,12 +367,14 @@ impl Chart {
 /// The place of the manifold nearest to (p, v) in the M-norm, to first order: Newton along the normals of each iterate.
 pub(crate) fn project(mechanism: &Mechanism, y: &[f64]) -> Result<Vec<f64>, String> {
     let n = mechanism.n;
+    let root = roots(mechanism);
     let mut y = y.to_vec();
     for _ in 0..MAX_ITERATIONS {
-        let chart = Chart::around(mechanism, &y, None)?;
-        let xi = vec![0.0; chart.numbers(mechanism)];
+        // Only the normals are needed: a chart without directions, at its origin.
+        let g = gradient(mechanism, &y[..n]);
+        normals(mechanism, &g, &root)?;
         let before = y.clone();
-        y = chart.place(mechanism, &xi)?.0;
+        y = Chart::with_basis(mechanism, &y, &g, Vec::new()).place(mechanism, &[])?.0;
         let moved = before.iter().zip(&y).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()));
         if moved < 1e-13 * (1.0 + y[..n].iter().fold(0.0, |most: f64, p| most.max(p.abs()))) {
             return Ok(y);

@@ -52,6 +52,25 @@ pub struct Mechanism {
 impl Mechanism {
     /// Derives and compiles all that is needed from a mechanism's expressions.
     pub fn new(source: Source) -> Result<Self, String> {
+        Self::derive(source, false)
+    }
+
+    /// The impact without rebound with which a mechanism's constraints begin to hold: velocities v become v + a with
+    /// ```text
+    /// [ M  Gᵀ ] [ a ]   [  0       ]
+    /// [ G  0  ] [ Λ ] = [ −G(p) v  ]
+    /// ```
+    /// so that G (v + a) = 0 and the loss of energy is ½ aᵀ M a (Carnot). The same equations as those of the motion, without
+    /// forces and with another γ.
+    pub fn impact(mut source: Source) -> Result<Self, String> {
+        source.controls.clear();
+        source.parameters.clear();
+        source.cost = Expr::ZERO;
+        source.force.fill(Expr::ZERO);
+        Self::derive(source, true)
+    }
+
+    fn derive(source: Source, impact: bool) -> Result<Self, String> {
         let Source { mut pool, p, v, controls, parameters, mass, force, constraints, cost, .. } =
             source;
         let (n, m) = (p.len(), constraints.len());
@@ -67,7 +86,15 @@ impl Mechanism {
                 ));
             }
         }
-        let equations = pool.constraint_equations(&g, &p, &v, time);
+        let mut equations = pool.constraint_equations(&g, &p, &v, time);
+        if impact {
+            for (row, gamma) in equations.jac.iter().zip(&mut equations.gamma) {
+                let terms: Vec<Expr> =
+                    row.iter().zip(&v).map(|(g, v)| pool.mul(&[*g, *v])).collect();
+                let rate = pool.add(&terms);
+                *gamma = pool.neg(rate);
+            }
+        }
         let value = Tape::compile(&pool, &list(&[&force, &equations.gamma, &[cost]]), &arguments)
             .map_err(wrong)?;
         let gradient_entries: Vec<(usize, usize, Expr)> = equations

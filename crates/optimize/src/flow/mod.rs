@@ -2,6 +2,7 @@
 
 mod chart;
 mod dense;
+mod enter;
 mod formulas;
 mod mechanism;
 mod radau;

@@ -34,7 +34,7 @@ pub enum Duration {
 
 /// What a node's state numbers mean.
 #[derive(Clone, Debug)]
-enum Nodes {
+pub(super) enum Nodes {
     /// The flow's states themselves.
     Plain,
     /// Numbers of charts, one a node.
@@ -44,15 +44,17 @@ enum Nodes {
 /// A [`Motion`] over a [`Flow`]: Radau IIA in steps that are chosen and then stay, so that maps are smooth.
 #[derive(Clone, Debug)]
 pub struct Shooting<F> {
-    flow: F,
+    pub(super) flow: F,
     shape: ControlShape,
     durations: Vec<Duration>,
     /// Ends of the sub-steps of every interval, as parts of it.
     steps: Vec<Vec<f64>>,
     /// Least number of sub-steps.
     least: usize,
-    nodes: Nodes,
+    pub(super) nodes: Nodes,
     quantities: Vec<String>,
+    /// With which velocities change where this motion begins after another, if they do.
+    pub(super) impact: Option<Mechanism>,
 }
 
 /// A flow that may have charts. Plain differential equations have none.
@@ -110,7 +112,8 @@ impl<F: Charted> Shooting<F> {
         let quantities = quantity_names(states, controls, parameters, shape);
         let least = steps.max(1);
         let steps = vec![equal_steps(least); durations.len()];
-        Shooting { flow, shape, durations, steps, least, nodes: Nodes::Plain, quantities }
+        let nodes = Nodes::Plain;
+        Shooting { flow, shape, durations, steps, least, nodes, quantities, impact: None }
     }
 
     /// The flow.
@@ -136,6 +139,19 @@ impl<F: Charted> Shooting<F> {
         }
         self.nodes = Nodes::Charts(charts);
         Ok(places)
+    }
+
+    /// Puts the chart of one node around a state, next to that of the node before it; the state that results. All nodes must have charts.
+    pub fn place_node(&mut self, node: usize, state: &[f64]) -> Result<Vec<f64>, Fault> {
+        let (Nodes::Charts(charts), Some(mechanism)) = (&mut self.nodes, self.flow.mechanism())
+        else {
+            return Ok(state.to_vec());
+        };
+        let wrong = |reason: String| Fault::Chart { node, reason };
+        let place = project(mechanism, state).map_err(wrong)?;
+        let beside = node.checked_sub(1).map(|before| &charts[before]);
+        charts[node] = Chart::around(mechanism, &place, beside).map_err(wrong)?;
+        Ok(place)
     }
 
     /// The flow's state at a node.
@@ -422,6 +438,14 @@ impl<F: Charted> Motion for Shooting<F> {
         }
         values.push(self.time(node, p));
         Ok(Linearized { values: DVector::from_vec(values), jacobian, curvature })
+    }
+
+    fn charted(&self) -> bool {
+        self.flow.mechanism().is_some()
+    }
+
+    fn enter(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Linearized, Fault> {
+        self.enter_from(y, weights)
     }
 
     fn recenter(&mut self, nodes: &[DVector<f64>]) -> Result<Vec<DVector<f64>>, Fault> {

@@ -3,6 +3,7 @@
 mod compile;
 mod grid;
 mod guess;
+mod links;
 mod motion;
 mod settings;
 mod sizes;
@@ -13,10 +14,13 @@ use gelenk_model::Diagnostics;
 use gelenk_model::spec::Scalar;
 
 use self::compile::{Common, phases};
-use self::grid::{Other, read_phases};
+pub(super) use self::grid::Other;
+use self::grid::{Read, read_phases};
 use self::guess::{Guess, guess};
+use self::links::read_links;
 use self::motion::motions;
 use self::settings::read_settings;
+use self::sizes::model_size;
 use self::terms::{Nodes, Term, Where, read_bounds, read_terms};
 use super::scope::Scope;
 use super::{Plan, Problem, Start};
@@ -40,8 +44,8 @@ pub struct Instance {
     pub states: Vec<Vec<String>>,
     /// Names of the controls.
     pub controls: Vec<String>,
-    /// Bounds of the controls.
-    pub control_bounds: Vec<(f64, f64)>,
+    /// Bounds of the controls in every phase.
+    pub control_bounds: Vec<Vec<(f64, f64)>>,
     /// Names of the free numbers.
     pub free: Vec<String>,
     /// Names of the phases; empty for the only one.
@@ -64,6 +68,14 @@ pub struct Instance {
     guess: Guess,
 }
 
+impl Instance {
+    /// The least and the largest value that a control may have in any phase.
+    pub fn control_range(&self, control: usize) -> [f64; 2] {
+        let all = self.control_bounds.iter().filter_map(|phase| phase.get(control));
+        all.fold([f64::INFINITY, f64::NEG_INFINITY], |[l, u], b| [l.min(b.0), u.max(b.1)])
+    }
+}
+
 /// The free numbers of a problem.
 struct Free {
     names: Vec<String>,
@@ -76,21 +88,24 @@ struct Free {
 /// What the file says of the controls, one entry each.
 #[derive(Default)]
 struct ControlFacts {
-    bounds: Vec<(f64, f64)>,
+    /// In every phase.
+    bounds: Vec<Vec<(f64, f64)>>,
     guess: Vec<Option<Expr>>,
     smooth: Vec<f64>,
     /// Amplitude of random ones.
     amplitude: Vec<f64>,
     /// Whether the file tells the size.
     sized: Vec<bool>,
-    scale: Vec<Option<f64>>,
+    /// In every phase.
+    scale: Vec<Vec<Option<f64>>>,
 }
 
+/// Builds the program of a step; `begin` it with the file's guess, or only see whether the file makes sense.
 pub(crate) fn build(
     problem: &Problem,
     step: usize,
-    intervals: Option<usize>,
-    shorter: bool,
+    other: &Other<'_>,
+    begin: bool,
 ) -> Result<Instance, Diagnostics> {
     let spec = &problem.spec;
     let homotopy = problem.step(step);
@@ -107,7 +122,7 @@ pub(crate) fn build(
         }
     }
     let free = read_free(&mut scope, problem);
-    let reads = read_phases(&mut scope, problem, Other { step, intervals, shorter }, &free);
+    let reads = read_phases(&mut scope, problem, step, other, &free);
     let motions = motions(&mut scope, problem, step, &reads, &free.names);
     if motions.list.len() != reads.len() || motions.list.is_empty() {
         return Err(failed(scope));
@@ -120,7 +135,9 @@ pub(crate) fn build(
     names.extend(controls.iter().map(|c| format!("{c}.end")));
     let mut with_start = names.clone();
     with_start.extend(names.iter().map(|n| format!("start.{n}")));
-    let mut terms = read_terms(&mut scope, problem, step, &reads, &with_start, &full_names);
+    let mut terms = read_terms(&mut scope, problem, step, &reads, &with_start);
+    let added = &motions.added;
+    terms.extend(read_links(&mut scope, problem, &with_start, &full_names, &controls, added));
     terms.extend(read_bounds(&mut scope, problem, &full_names));
     let sign = match spec.objective.aim.as_ref().map(|t| t.text.as_str()) {
         None | Some("minimize") => 1.0,
@@ -172,7 +189,7 @@ pub(crate) fn build(
     if scope.n_faults() > 0 {
         return Err(failed(scope));
     }
-    let facts = read_controls(&mut scope, problem, &controls);
+    let facts = read_controls(&mut scope, problem, &controls, &reads);
     let state_facts = read_states(&mut scope, problem);
     let still = facts.guess.iter().all(|g| g.is_none_or(|g| g == Expr::ZERO));
     let settings = read_settings(&mut scope, problem, step, still);
@@ -201,6 +218,12 @@ pub(crate) fn build(
         free: n_free,
         smooth: &facts.smooth,
         fixed_start,
+        goes_on: &(0..n_phases)
+            .map(|i| {
+                let jumps = spec.phase.get(i).is_some_and(|p| !p.link.0.is_empty());
+                i > 0 && !jumps && added.get(i).is_none_or(Vec::is_empty)
+            })
+            .collect::<Vec<bool>>(),
     };
     let phases = phases(&mut scope, &common, motions.list);
     if scope.n_faults() > 0 {
@@ -216,6 +239,12 @@ pub(crate) fn build(
         globals: global_names,
     };
     let program = Transcription::new(phases, n_free + copies.len(), names);
+    let duration = reads.iter().map(|r| r.length).sum();
+    let model_size = problem
+        .models
+        .base(step)
+        .zip(motions.start.as_ref())
+        .map(|(base, start)| model_size(&mut scope, problem, &base.model, start, duration));
     let pool = scope.finish()?;
     let guess = guess(
         &pool,
@@ -248,9 +277,11 @@ pub(crate) fn build(
         guess,
     };
     instance.set_bounds(&state_facts, &free.bounds, plain, fixed_start);
-    instance.set_nominal(&state_facts, &free.scale, &facts.scale, plain);
-    instance.begin(Start::Guess);
-    instance.size_by_guess(plain);
+    instance.set_nominal(&state_facts, &free.scale, &facts.scale, model_size);
+    if begin {
+        instance.begin(Start::Guess);
+        instance.size_by_guess(plain);
+    }
     Ok(instance)
 }
 
@@ -281,11 +312,18 @@ fn read_free(scope: &mut Scope<'_>, problem: &Problem) -> Free {
     free
 }
 
-fn read_controls(scope: &mut Scope<'_>, problem: &Problem, controls: &[String]) -> ControlFacts {
+fn read_controls(
+    scope: &mut Scope<'_>,
+    problem: &Problem,
+    controls: &[String],
+    reads: &[Read],
+) -> ControlFacts {
+    let spec = &problem.spec;
     let mut facts = ControlFacts::default();
+    let (mut limits, mut given_scale) = (Vec::new(), Vec::new());
     for name in controls {
-        let given = problem.spec.controls.0.iter().find(|(n, _)| n.text == *name).map(|(_, c)| c);
-        let limits = match given {
+        let given = spec.controls.0.iter().find(|(n, _)| n.text == *name).map(|(_, c)| c);
+        let own = match given {
             Some(c) => bounds(scope, c.lower.as_ref(), c.upper.as_ref()),
             None => (f64::NEG_INFINITY, f64::INFINITY),
         };
@@ -296,11 +334,34 @@ fn read_controls(scope: &mut Scope<'_>, problem: &Problem, controls: &[String]) 
             given.and_then(|c| c.smooth.as_ref()).and_then(|s| scope.number(s)).unwrap_or(0.0),
         );
         let scale = given.and_then(|c| c.scale.as_ref()).and_then(|s| positive(scope, s));
-        let size = scale.or(size_of(limits));
-        facts.amplitude.push(size.unwrap_or(1.0));
+        facts.amplitude.push(scale.or(size_of(own)).unwrap_or(1.0));
         facts.sized.push(scale.is_some());
-        facts.scale.push(size);
-        facts.bounds.push(limits);
+        limits.push(own);
+        given_scale.push(scale);
+    }
+    for i in 0..reads.len() {
+        let mut here = limits.clone();
+        for (name, range) in spec.phase.get(i).iter().flat_map(|p| &p.limits.0) {
+            let Some(c) = controls.iter().position(|c| *c == name.text) else {
+                let message = format!("there is no control `{}`", name.text);
+                let help = Some(format!("the controls are {}", list(controls)));
+                scope.fault("unknown-control", name.span, message, help);
+                continue;
+            };
+            // What a phase leaves out stays as it is.
+            let (l, u) = bounds(scope, range.lower.as_ref(), range.upper.as_ref());
+            here[c] = (
+                if range.lower.is_some() { l } else { here[c].0 },
+                if range.upper.is_some() { u } else { here[c].1 },
+            );
+            if here[c].0 > here[c].1 {
+                let message = format!("no value of `{}` is within its bounds here", name.text);
+                scope.fault("empty-bounds", name.span, message, None);
+            }
+        }
+        let size = |c: usize| given_scale[c].or(size_of(here[c]));
+        facts.scale.push((0..controls.len()).map(size).collect());
+        facts.bounds.push(here);
     }
     facts
 }

@@ -2,6 +2,7 @@
 
 mod build;
 mod job;
+mod models;
 mod run;
 mod scope;
 mod solution;
@@ -9,12 +10,13 @@ mod solution;
 use gelenk_model::source::{SourceMap, Span};
 use gelenk_model::spec::tables::{HomotopySpec, ProblemSpec};
 use gelenk_model::spec::{Scalar, ScalarSource, Text};
-use gelenk_model::{Diagnostic, Diagnostics, Limits, Loaded, read_problem};
+use gelenk_model::{Diagnostic, Diagnostics, Limits, LoadOptions, Loaded, read_problem};
 
-use self::scope::Scope;
+use self::models::Models;
 pub use build::Instance;
+use build::Other;
 pub use run::{Checkpoint, Failed, Finished, Found, Live, RunOptions, Stage, Watcher, optimize};
-pub use solution::{Certificate, PhaseSolution, Solution};
+pub use solution::{Certificate, Instant, PhaseSolution, Solution};
 
 /// A problem of optimal control, read and ready to be built.
 #[derive(Clone, Debug)]
@@ -23,10 +25,8 @@ pub struct Problem {
     pub name: String,
     pub(crate) spec: ProblemSpec,
     pub(crate) sources: SourceMap,
-    /// The model of every step of the homotopy; none without a model.
-    models: Vec<Loaded>,
-    /// What the model of the last step was loaded with.
-    model_set: Vec<(String, String)>,
+    /// The model in every step of the homotopy and every phase.
+    models: Models,
     /// Values given beside the file.
     set: Vec<(String, String)>,
     /// How many starts the file asks for, and how.
@@ -60,8 +60,8 @@ pub(crate) struct Plan {
     pub(crate) still: bool,
 }
 
-/// Loads the model that a problem names.
-pub type LoadModel<'a> = &'a dyn Fn(&str, &[(String, String)]) -> Result<Loaded, Diagnostics>;
+/// Loads the model that a problem names, with the parameters it gives it and without what does not act in a phase.
+pub type LoadModel<'a> = &'a dyn Fn(&str, &LoadOptions) -> Result<Loaded, Diagnostics>;
 
 impl Problem {
     /// Reads a problem. `name` is what messages call the text; `set` gives other values for parameters, of the problem or else of the model.
@@ -106,60 +106,16 @@ impl Problem {
             name: title,
             spec,
             sources,
-            models: Vec::new(),
-            model_set: Vec::new(),
+            models: Models::default(),
             set: set.to_vec(),
             plan,
             overrides,
         };
-        problem.load_models(&for_model, load)?;
+        problem.models = Models::load(&problem, &for_model, load)?;
         for step in 0..problem.n_steps() {
-            problem.plan = problem.instance(step, None)?.plan;
+            problem.plan = build::build(&problem, step, &Other::default(), false)?.plan;
         }
         Ok(problem)
-    }
-
-    /// Loads the model for every step of the homotopy: parameters of the problem that the model knows by the same name are the model's, with their values of that
-    /// step.
-    fn load_models(
-        &mut self,
-        set: &[(String, String)],
-        load: LoadModel<'_>,
-    ) -> Result<(), Diagnostics> {
-        let head = self.spec.problem.as_ref();
-        let Some(model) = head.and_then(|h| h.model.as_ref()) else { return Ok(()) };
-        let first = load(&model.text, set)?;
-        let shared: Vec<String> = first
-            .model
-            .parameters
-            .iter()
-            .map(|p| p.name.clone())
-            .filter(|name| self.spec.parameters.0.iter().any(|(n, _)| n.text == *name))
-            .collect();
-        let mut models: Vec<Loaded> = Vec::new();
-        let mut before: Option<Vec<(String, String)>> = None;
-        for step in 0..self.n_steps() {
-            let mut scope = Scope::new(&self.sources);
-            let parameters = self.parameters(step);
-            scope.define(&parameters);
-            let mut all = set.to_vec();
-            for (name, _, scalar) in parameters.iter().filter(|(name, ..)| shared.contains(name)) {
-                if let Some(value) = scope.number(scalar) {
-                    all.push((name.clone(), format!("{value:e}")));
-                }
-            }
-            scope.finish()?;
-            let same = models.last().filter(|_| before.as_ref() == Some(&all)).cloned();
-            models.push(match same {
-                Some(loaded) => loaded,
-                None if shared.is_empty() => first.clone(),
-                None => load(&model.text, &all)?,
-            });
-            before = Some(all);
-        }
-        self.models = models;
-        self.model_set = before.unwrap_or_default();
-        Ok(())
     }
 
     /// What it is about, in words.
@@ -175,7 +131,12 @@ impl Problem {
 
     /// The model, if there is one, with the parameters that the problem gives it.
     pub fn model(&self) -> Option<&Loaded> {
-        self.models.last()
+        self.models.base(self.n_steps() - 1)
+    }
+
+    /// The model as it is in a phase: with that phase's parameters, without what does not act in it.
+    pub fn model_in(&self, phase: usize) -> Option<&Loaded> {
+        self.models.in_phase(self.n_steps() - 1, phase).map(|loaded| &**loaded)
     }
 
     /// Names of the numbers that the optimizer chooses.
@@ -195,12 +156,7 @@ impl Problem {
 
     /// Parameters of the model that the problem or its user gave other values, as [`LoadModel`] got them.
     pub fn model_set(&self) -> &[(String, String)] {
-        &self.model_set
-    }
-
-    /// The model of a step of the homotopy.
-    pub(crate) fn model_of(&self, step: usize) -> Option<&Loaded> {
-        self.models.get(step).or(self.models.last())
+        &self.models.set
     }
 
     /// Steps of the homotopy, the problem itself included.
@@ -213,9 +169,15 @@ impl Problem {
         self.spec.homotopy.get(step)
     }
 
-    /// The program of a step, with a number of intervals of its own if given (of the last phase).
+    /// The program of a step, with another number of intervals of every phase if given.
     pub fn instance(&self, step: usize, intervals: Option<usize>) -> Result<Instance, Diagnostics> {
-        build::build(self, step, intervals, false)
+        build::build(self, step, &Other { intervals, ..Other::default() }, true)
+    }
+
+    /// The program of the problem itself on the grid of a motion.
+    pub fn instance_of(&self, motion: &Solution) -> Result<Instance, Diagnostics> {
+        let other = Other { motion: Some(motion), ..Other::default() };
+        build::build(self, self.n_steps() - 1, &other, true)
     }
 
     /// The same with half the horizon.
@@ -224,7 +186,7 @@ impl Problem {
         step: usize,
         intervals: Option<usize>,
     ) -> Result<Instance, Diagnostics> {
-        build::build(self, step, intervals, true)
+        build::build(self, step, &Other { intervals, shorter: true, motion: None }, true)
     }
 
     pub(crate) fn parameters(&self, step: usize) -> Vec<(String, Span, Scalar)> {

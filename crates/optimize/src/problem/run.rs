@@ -22,7 +22,7 @@ pub struct RunOptions {
     pub starts: Option<usize>,
     /// Seed of the random starts; `None`: the file's.
     pub seed: Option<u64>,
-    /// Another number of intervals.
+    /// Another number of intervals of every phase.
     pub intervals: Option<usize>,
     /// Another KKT error to stop at.
     pub tolerance: Option<f64>,
@@ -165,6 +165,9 @@ pub enum Failed {
     /// The motion has no value at the start.
     #[error("{0}")]
     Start(Fault),
+    /// The motion to begin with is none of this problem.
+    #[error("the motion to begin with is none of this problem: {0}")]
+    Motion(String),
     /// The checkpoint does not belong to the problem.
     #[error("the checkpoint does not belong to this problem")]
     Checkpoint,
@@ -297,7 +300,14 @@ fn one_start(
         match &before {
             Some(solution) => instance.warm(solution),
             None => match &options.warm {
-                Some(solution) if start == 0 => instance.warm(solution),
+                Some(solution) if start == 0 => {
+                    if let Some(why) = solution.misfit(&instance) {
+                        return Err(Failed::Motion(why));
+                    }
+                    instance.warm(solution);
+                }
+                // A new instance begins with the guess.
+                _ if kind == Start::Guess => {}
                 _ => instance.begin(kind),
             },
         }

@@ -30,20 +30,69 @@ pub struct Solution {
     pub free: Vec<f64>,
 }
 
+/// A motion at one time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instant {
+    /// The phase it belongs to.
+    pub phase: usize,
+    /// Time since the start of the motion, s.
+    pub time: f64,
+    /// Full state.
+    pub state: Vec<f64>,
+}
+
 /// What running a motion again with an adaptive integrator gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// Objective with the states and integrals that the integrator arrived at.
     pub objective: f64,
-    /// Largest difference of a state at the end of an interval, relative to 1 + |x|.
+    /// Largest difference of a state at the end of an interval, or where a phase begins from what the phase before it left, relative to 1 + |x|.
     pub state_error: f64,
-    /// The interval where it is.
+    /// The interval where it is, counted over all phases.
     pub worst_interval: usize,
     /// Relative tolerance of the integrator.
     pub tolerance: f64,
 }
 
 impl Solution {
+    /// Why this motion cannot be one of a problem with these states and controls; none where it can.
+    pub(super) fn misfit(&self, instance: &Instance) -> Option<String> {
+        let (have, want) = (self.phases.len(), instance.program.phases.len());
+        if have != want {
+            let word = if have == 1 { "phase" } else { "phases" };
+            return Some(format!("it has {have} {word}, the problem has {want}"));
+        }
+        if self.free.len() != instance.free.len() || !self.free.iter().all(|v| v.is_finite()) {
+            let want = instance.free.len();
+            return Some(format!(
+                "it has {} free numbers, the problem has {want}",
+                self.free.len()
+            ));
+        }
+        for (phase, names) in self.phases.iter().zip(&instance.states) {
+            let n = phase.controls.len();
+            if n == 0 || phase.times.len() != n + 1 || phase.states.len() != n + 1 {
+                return Some("its numbers of times, states and controls do not fit".into());
+            }
+            if !phase.times.windows(2).all(|t| t[0] <= t[1]) {
+                return Some("its times do not rise".into());
+            }
+            if phase.states.iter().any(|s| s.len() != names.len()) {
+                return Some(format!("the problem has {} states", names.len()));
+            }
+            let m = instance.controls.len();
+            if phase.controls.iter().any(|(a, b)| a.len() != m || b.len() != m) {
+                return Some(format!("the problem has {m} controls"));
+            }
+            let finite = |list: &[f64]| list.iter().all(|v| v.is_finite());
+            let controls = phase.controls.iter().all(|(a, b)| finite(a) && finite(b));
+            if !(finite(&phase.times) && controls && phase.states.iter().all(|s| finite(s))) {
+                return Some("not all its numbers are finite".into());
+            }
+        }
+        None
+    }
+
     /// The interval of a phase in which a time lies, and which part of it has passed.
     fn interval_at(&self, phase: usize, t: f64) -> (usize, f64) {
         let p = &self.phases[phase];
@@ -209,11 +258,14 @@ impl Instance {
         self.x = x;
     }
 
-    /// The motion at about every so many seconds: times since the start and full states, by integration from every node.
-    pub fn samples(&self, solution: &Solution, every: f64) -> Result<Vec<(f64, Vec<f64>)>, String> {
+    /// The motion at about every so many seconds, by integration from every node.
+    pub fn samples(&self, solution: &Solution, every: f64) -> Result<Vec<Instant>, String> {
         let mut out = Vec::new();
         let mut begun = 0.0;
-        for (phase, found) in self.program.phases.iter().zip(&solution.phases) {
+        for (i, (phase, found)) in self.program.phases.iter().zip(&solution.phases).enumerate() {
+            let mut put = |time: f64, state: &[f64]| {
+                out.push(Instant { phase: i, time: begun + time, state: state.to_vec() });
+            };
             for k in 0..found.controls.len() {
                 let (t0, t1) = (found.times[k], found.times[k + 1]);
                 let mut run = Rerun {
@@ -224,29 +276,29 @@ impl Instance {
                     length: t1 - t0,
                 };
                 let mut y = found.states[k].clone();
-                out.push((begun + t0, y.clone()));
+                put(t0, &y);
                 y.push(0.0);
                 let mut integrator = Integrator::new(Options::with_tolerance(1e-9), t0, &y)
                     .map_err(|e| e.to_string())?;
                 let pieces = ((t1 - t0) / every.max(1e-9)).ceil().clamp(1.0, 1e6);
-                let mut i = 1.0;
-                while i < pieces {
-                    let t = t0 + (t1 - t0) * i / pieces;
+                let mut piece = 1.0;
+                while piece < pieces {
+                    let t = t0 + (t1 - t0) * piece / pieces;
                     integrator.run(&mut run, t).map_err(|e| e.to_string())?;
-                    out.push((begun + t, integrator.y()[..y.len() - 1].to_vec()));
-                    i += 1.0;
+                    put(t, &integrator.y()[..y.len() - 1]);
+                    piece += 1.0;
                 }
             }
-            let n = found.controls.len();
-            begun += found.times[n];
+            let end = found.times[found.controls.len()];
             if let Some(last) = found.states.last() {
-                out.push((begun, last.clone()));
+                put(end, last);
             }
+            begun += end;
         }
         // Where phases meet there are two states of one time: the second one stays.
-        let mut kept: Vec<(f64, Vec<f64>)> = Vec::with_capacity(out.len());
+        let mut kept: Vec<Instant> = Vec::with_capacity(out.len());
         for sample in out {
-            if kept.last().is_some_and(|last| sample.0 <= last.0) {
+            if kept.last().is_some_and(|last| sample.time <= last.time) {
                 kept.pop();
             }
             kept.push(sample);
@@ -265,7 +317,18 @@ impl Instance {
         let mut integral = 0.0;
         let mut number = 0;
         let mut last = Vec::new();
-        for (phase, found) in self.program.phases.iter().zip(&solution.phases) {
+        for (i, (phase, found)) in self.program.phases.iter().zip(&solution.phases).enumerate() {
+            if i > 0 {
+                let left = self.program.leave(x, i - 1).map_err(|e| e.to_string())?;
+                let entered = phase.motion.enter(&left, None).map_err(|e| e.to_string())?;
+                let begun = phase.motion.numbers_of(0, &found.states[0]);
+                for (a, b) in entered.values.iter().zip(&begun) {
+                    let e = (a - b).abs() / (1.0 + b.abs());
+                    if !(e <= error.0) {
+                        error = (e, number);
+                    }
+                }
+            }
             for k in 0..found.controls.len() {
                 let (t0, t1) = (found.times[k], found.times[k + 1]);
                 let mut run = Rerun {

@@ -119,7 +119,7 @@ spec! {
         start: Option<Text>,
     }
 
-    /// A phase: a part of the motion with its own time, rates and intervals.
+    /// A phase: a part of the motion with its own time, intervals, rates and bounds, and changes of the model.
     pub struct PhaseSpec("phase") {
         ..grid: GridSpec,
         /// Name.
@@ -130,6 +130,12 @@ spec! {
         link: Named<Scalar>,
         /// Integrand in this phase, if it differs.
         integral: Option<Scalar>,
+        /// Bounds of controls in this phase, where they differ.
+        limits: Named<RangeSpec>,
+        /// With a model: other values of its parameters in this phase.
+        set: Named<Scalar>,
+        /// With a model: joints, constraints and forces that do not act in this phase, by name.
+        without: Vec<Text>,
     }
 
     /// Bounds of all coordinates and velocities of a model, at all nodes.
@@ -170,9 +176,9 @@ spec! {
     pub struct HomotopySpec("homotopy") {
         /// Other values of parameters.
         set: Named<Scalar>,
-        /// Another duration, s.
+        /// Another duration, s; with several phases these have theirs.
         duration: Option<Scalar>,
-        /// Another number of intervals.
+        /// Another number of intervals, of every phase.
         intervals: Option<Scalar>,
         /// Another accuracy of the integration.
         accuracy: Option<Scalar>,

@@ -3,6 +3,7 @@
 use gelenk_expr::Expr;
 
 use super::grid::Read;
+use super::links::uses_control;
 use super::terms::{Nodes, Term};
 use crate::grid::Grid;
 use crate::motion::Motion;
@@ -25,6 +26,8 @@ pub(super) struct Common<'a> {
     /// Weights of changes of controls.
     pub(super) smooth: &'a [f64],
     pub(super) fixed_start: bool,
+    /// Whether every phase begins with the very state in which the one before it ends.
+    pub(super) goes_on: &'a [bool],
 }
 
 /// The phases with their terms.
@@ -33,7 +36,8 @@ pub(super) fn phases(
     common: &Common<'_>,
     motions: Vec<Box<dyn Grid>>,
 ) -> Vec<Phase<Box<dyn Grid>>> {
-    let Common { problem, reads, terms, globals, controls, smooth, fixed_start, .. } = *common;
+    let Common { problem, reads, terms, globals, controls, smooth, fixed_start, goes_on, .. } =
+        *common;
     let n_phases = reads.len();
     let mut phases = Vec::new();
     for (i, (motion, read)) in motions.into_iter().zip(reads).enumerate() {
@@ -44,30 +48,31 @@ pub(super) fn phases(
             // Controls may be named without their `u.`.
             if let Some(plain) = name.strip_prefix("u.") {
                 symbols.push((scope.pool.symbol(plain), Reads::Quantity(q)));
+                // A constant control ends an interval as it began it.
+                if !read.kind.is_linear() {
+                    let ends = [format!("{name}.end"), format!("{plain}.end")];
+                    symbols.extend(ends.map(|e| (scope.pool.symbol(&e), Reads::Quantity(q))));
+                }
             }
         }
         symbols.extend(globals.iter().map(|(s, g)| (*s, Reads::Global(*g))));
-        let needs_control: Vec<bool> = terms
-            .iter()
-            .map(|t| {
-                scope.pool.symbols_of(t.expr).iter().any(|s| {
-                    let name = scope.pool.display(*s).to_string();
-                    let plain = name.strip_prefix("u.").unwrap_or(&name);
-                    controls.iter().any(|c| plain == c || plain.strip_suffix(".end") == Some(c))
-                })
-            })
-            .collect();
+        let needs_control: Vec<bool> =
+            terms.iter().map(|t| uses_control(scope, t.expr, controls)).collect();
         let mut lists: Vec<Vec<usize>> = Vec::new();
         let mut nodes = Vec::new();
         for node in 0..n_nodes {
             let here: Vec<usize> = (0..terms.len())
                 .filter(|&t| {
                     let last = node + 1 == n_nodes;
+                    let everywhere = matches!(terms[t].at.nodes, Nodes::All | Nodes::Path);
                     // Where the start is fixed nothing can be demanded of it.
-                    let given = node == 0 && fixed_start && problem.model().is_some();
+                    let given = i == 0 && node == 0 && fixed_start && problem.model().is_some();
+                    // The phase before demands the same of the same state.
+                    let twice =
+                        node == 0 && goes_on[i] && terms[t].at.phase.is_none() && !needs_control[t];
                     terms[t].at.holds(i, n_phases, node, n_nodes, read.fine)
                         && !(last && needs_control[t])
-                        && !(given && matches!(terms[t].at.nodes, Nodes::All | Nodes::Path))
+                        && !(everywhere && (given || twice))
                 })
                 .collect();
             if here.is_empty() {

@@ -6,8 +6,8 @@ use gelenk_model::spec::tables::GridSpec;
 use super::{Free, positive};
 use crate::controls::ControlKind;
 use crate::flow::Duration;
-use crate::problem::Problem;
 use crate::problem::scope::Scope;
+use crate::problem::{Problem, Solution};
 
 /// Most intervals of a phase.
 const MOST_INTERVALS: usize = 10_000;
@@ -27,21 +27,23 @@ pub(super) struct Read {
     pub(super) free_duration: bool,
 }
 
-/// How a step of the homotopy or a start differs from the file's grid.
-#[derive(Clone, Copy)]
-pub(super) struct Other {
-    pub(super) step: usize,
-    /// Another number of intervals of the last phase.
-    pub(super) intervals: Option<usize>,
+/// How a start or a given motion differs from the file's grid.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Other<'a> {
+    /// Another number of intervals of every phase.
+    pub(crate) intervals: Option<usize>,
     /// Half the horizon.
-    pub(super) shorter: bool,
+    pub(crate) shorter: bool,
+    /// As many intervals in every phase as this motion has.
+    pub(crate) motion: Option<&'a Solution>,
 }
 
 /// All phases of a problem.
 pub(super) fn read_phases(
     scope: &mut Scope<'_>,
     problem: &Problem,
-    other: Other,
+    step: usize,
+    other: &Other<'_>,
     free: &Free,
 ) -> Vec<Read> {
     let spec = &problem.spec;
@@ -50,7 +52,7 @@ pub(super) fn read_phases(
         match &spec.grid {
             Some(grid) => {
                 let mut read = read_grid(scope, grid, "");
-                override_grid(scope, problem, other, free, &mut read, true, grid);
+                override_grid(scope, problem, step, other, free, &mut read, (0, 1), grid);
                 reads.push(read);
             }
             None => scope.fault(
@@ -72,7 +74,11 @@ pub(super) fn read_phases(
         let n = spec.phase.len();
         for (i, phase) in spec.phase.iter().enumerate() {
             let mut read = read_grid(scope, &phase.grid, &phase.name.text);
-            override_grid(scope, problem, other, free, &mut read, i + 1 == n, &phase.grid);
+            if reads.iter().any(|r| r.name == read.name) {
+                let message = format!("there are two phases `{}`", read.name);
+                scope.fault("duplicate-name", phase.name.span, message, None);
+            }
+            override_grid(scope, problem, step, other, free, &mut read, (i, n), &phase.grid);
             reads.push(read);
         }
     }
@@ -82,27 +88,39 @@ pub(super) fn read_phases(
 fn override_grid(
     scope: &mut Scope<'_>,
     problem: &Problem,
-    other: Other,
+    step: usize,
+    other: &Other<'_>,
     free: &Free,
     read: &mut Read,
-    last: bool,
+    (phase, n_phases): (usize, usize),
     grid: &GridSpec,
 ) {
-    let homotopy = problem.step(other.step);
+    let homotopy = problem.step(step);
+    let last = phase + 1 == n_phases;
     if let Some(h) = homotopy {
-        if let Some(n) = &h.intervals
+        if let Some(duration) = &h.duration
+            && n_phases > 1
             && last
         {
+            scope.fault(
+                "phases-of-duration",
+                duration.span,
+                "with several phases it is not clear which one this is the duration of",
+                Some("give durations by parameters, and these other values by `set`".into()),
+            );
+        }
+        if let Some(n) = &h.intervals {
             read.intervals = scope.count(n, MOST_INTERVALS).unwrap_or(1);
         }
         if let Some(a) = &h.accuracy {
             read.accuracy = positive(scope, a).unwrap_or(read.accuracy);
         }
     }
-    if let Some(n) = other.intervals
-        && last
-    {
+    if let Some(n) = other.intervals {
         read.intervals = n.clamp(1, MOST_INTERVALS);
+    }
+    if let Some(found) = other.motion.and_then(|motion| motion.phases.get(phase)) {
+        read.intervals = (found.controls.len() / read.fine).clamp(1, MOST_INTERVALS);
     }
     let duration = homotopy.and_then(|h| h.duration.as_ref()).unwrap_or(&grid.duration);
     let n_whole = read.intervals;

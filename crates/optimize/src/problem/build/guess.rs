@@ -103,10 +103,10 @@ impl Instance {
             _ => 0,
         };
         let share = if matches!(start, Start::Gentle(_)) { 0.25 } else { 1.0 };
-        let random: Vec<f64> = (0..self.controls.len())
-            .map(|c| {
-                let r = noise(&mut seed);
-                let (l, u) = self.control_bounds[c];
+        let noises: Vec<f64> = (0..self.controls.len()).map(|_| noise(&mut seed)).collect();
+        let random = |phase: usize| -> Vec<f64> {
+            let value = |c: usize| {
+                let (r, (l, u)) = (noises[c], self.control_bounds[phase][c]);
                 let wide = share * (2.0 * r - 1.0) * self.guess.amplitude[c];
                 if l.is_finite() && u.is_finite() && !self.guess.sized[c] {
                     let middle = 0.5 * (l + u);
@@ -114,14 +114,16 @@ impl Instance {
                 } else {
                     wide.clamp(l, u)
                 }
-            })
-            .collect();
+            };
+            (0..self.controls.len()).map(value).collect()
+        };
         let mut x = vec![0.0; self.x.len()];
         let at = self.program.shape().global_at();
         x[at..at + self.guess.free.len()].copy_from_slice(&self.guess.free);
         for i in 0..self.program.phases.len() {
             let n = self.program.phases[i].motion.intervals();
             let fine = self.program.phases[i].refine;
+            let random = random(i);
             for node in 0..=n {
                 let piece = (node / fine).min(self.guess.controls[i].len() - 1);
                 let (mut a, mut b) = self.guess.controls[i][piece].clone();
@@ -151,7 +153,8 @@ impl Instance {
         self.x = x;
     }
 
-    /// Puts full states into x, charts around them; phases to simulate are integrated on from node `from`.
+    /// Puts full states into x, charts around them; phases to simulate are integrated on from node `from`, and from 0 they begin where
+    /// the phase before them ends.
     pub(crate) fn put_states(
         &mut self,
         x: &mut [f64],
@@ -162,6 +165,15 @@ impl Instance {
         for i in 0..states.len() {
             let n = states[i].len() - 1;
             let mut list = states[i].clone();
+            if i > 0
+                && simulate[i]
+                && from[i] == 0
+                && let Ok(left) = self.program.leave(x, i - 1)
+                && left.len() == list[0].len()
+                && left.iter().all(|v| v.is_finite())
+            {
+                list.fill(left);
+            }
             let placed = self.program.phases[i].motion.place(&list);
             let Ok(placed) = placed else { continue };
             for (node, numbers) in placed.iter().enumerate() {
@@ -171,24 +183,34 @@ impl Instance {
             if !simulate[i] {
                 continue;
             }
-            for node in from[i]..n {
+            let mut node = from[i];
+            while node < n {
                 let point = self.program.motion_point(x, i, node);
                 let motion = &self.program.phases[i].motion;
                 let Ok(full) = motion.arrive(node, point.as_slice()) else { break };
-                if full.iter().any(|v| !v.is_finite()) {
+                if full.iter().any(|v| !v.is_finite()) || !self.put_state(x, i, node + 1, &full) {
                     break;
                 }
-                // The rest follows this state until the simulation goes on.
-                for later in &mut list[node + 1..] {
-                    later.clone_from(&full);
-                }
-                let Ok(placed) = self.program.phases[i].motion.place(&list) else { break };
-                for (later, numbers) in placed.iter().enumerate().skip(node + 1) {
-                    let at = self.program.state_at(i, later);
-                    x[at..at + numbers.len()].copy_from_slice(numbers);
+                node += 1;
+                list[node] = full;
+            }
+            // Where the simulation does not go on, the rest stays in the state it came to.
+            for later in node + 1..=n {
+                if node > from[i] {
+                    self.put_state(x, i, later, &list[node]);
                 }
             }
         }
+    }
+
+    /// Puts one node's full state into x, its chart around it; whether it could be.
+    fn put_state(&mut self, x: &mut [f64], phase: usize, node: usize, full: &[f64]) -> bool {
+        let Ok(numbers) = self.program.phases[phase].motion.place_one(node, full) else {
+            return false;
+        };
+        let at = self.program.state_at(phase, node);
+        x[at..at + numbers.len()].copy_from_slice(&numbers);
+        true
     }
 
     /// Global copies of quantities of the first node.

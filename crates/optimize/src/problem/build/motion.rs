@@ -1,6 +1,10 @@
 //! The motions of a problem: formulas of its own, or a model.
 
+use std::sync::Arc;
+
 use gelenk_expr::Expr;
+use gelenk_model::Loaded;
+use gelenk_model::source::Span;
 use gelenk_model::spec::Scalar;
 use gelenk_model::spec::tables::PhaseSpec;
 
@@ -20,6 +24,8 @@ pub(super) struct Motions {
     pub(super) controls: Vec<String>,
     /// The model's start.
     pub(super) start: Option<Vec<f64>>,
+    /// Constraints of every phase that do not hold in the one before, with their left sides.
+    pub(super) added: Vec<Vec<(String, Expr)>>,
 }
 
 /// Makes the motions of all phases; fewer where something is wrong, which is told.
@@ -32,7 +38,7 @@ pub(super) fn motions(
 ) -> Motions {
     let spec = &problem.spec;
     let maximize = spec.objective.aim.as_ref().is_some_and(|a| a.text == "maximize");
-    let controls: Vec<String> = match problem.model_of(step) {
+    let controls: Vec<String> = match problem.models.base(step) {
         Some(loaded) => loaded.model.inputs.iter().map(|i| i.name.clone()).collect(),
         None => spec.controls.0.iter().map(|(n, _)| n.text.clone()).collect(),
     };
@@ -48,14 +54,14 @@ pub(super) fn motions(
         }
     }
     // Names of quantities.
-    let flow_names: Vec<String> = match problem.model_of(step) {
+    let flow_names: Vec<String> = match problem.models.base(step) {
         Some(_) => Vec::new(),
         None => spec.states.0.iter().map(|(n, _)| n.text.clone()).collect(),
     };
     let mut motions: Vec<Box<dyn Grid>> = Vec::new();
     let mut full_names = flow_names.clone();
-    let mut model_start: Option<Vec<f64>> = None;
-    if let Some(loaded) = problem.model_of(step) {
+    let mut model = OfModel::default();
+    if problem.models.base(step).is_some() {
         if let Some((name, _)) = spec.states.0.first() {
             scope.fault(
                 "two-motions",
@@ -64,46 +70,13 @@ pub(super) fn motions(
                 None,
             );
         }
-        if reads.len() > 1 {
-            scope.fault(
-                "phases-of-model",
-                spec.phase[0].span,
-                "phases are for states of the problem's own, not for a model",
-                None,
-            );
+        for name in spec.phase.iter().flat_map(|p| &p.rates.0).map(|(name, _)| name) {
+            let help = Some("a phase changes the model by `set` and `without`".into());
+            scope.fault("two-motions", name.span, "rates are the model's here", help);
         }
-        let at = spec.problem.as_ref().map_or(spec.span, |p| p.span);
-        match Source::from_model(loaded, free) {
-            Err(message) => scope.fault("bad-model", at, message, None),
-            Ok(mut source) => {
-                full_names.clone_from(&source.names);
-                model_start = Some(source.start.clone());
-                let control_names = source.control_names.clone();
-                if let Some(integral) = &spec.objective.integral
-                    && let Err(message) =
-                        set_model_cost(scope, &mut source, integral, &control_names, maximize)
-                {
-                    scope.fault("bad-expression", integral.span, message, None);
-                }
-                match (Mechanism::new(source), reads.first()) {
-                    (Ok(flow), Some(read)) => {
-                        let shape = shape_of(read.kind);
-                        let durations = read.durations.clone();
-                        motions.push(Box::new(Shooting::new(
-                            flow,
-                            shape,
-                            durations,
-                            read.steps,
-                            &full_names,
-                            &control_names,
-                            free,
-                        )));
-                    }
-                    (Err(message), _) => scope.fault("bad-model", at, message, None),
-                    _ => {}
-                }
-            }
-        }
+        model = of_model(scope, problem, step, reads, free, maximize);
+        full_names.clone_from(&model.names);
+        motions = std::mem::take(&mut model.list);
     } else {
         if flow_names.is_empty() {
             scope.fault(
@@ -144,7 +117,113 @@ pub(super) fn motions(
             }
         }
     }
-    Motions { list: motions, states: full_names, controls, start: model_start }
+    let OfModel { start, added, .. } = model;
+    Motions { list: motions, states: full_names, controls, start, added }
+}
+
+/// Motions of a model.
+#[derive(Default)]
+struct OfModel {
+    list: Vec<Box<dyn Grid>>,
+    names: Vec<String>,
+    start: Option<Vec<f64>>,
+    added: Vec<Vec<(String, Expr)>>,
+}
+
+/// The motions of a model in all phases; what a phase changes gives it a mechanism of its own.
+fn of_model(
+    scope: &mut Scope<'_>,
+    problem: &Problem,
+    step: usize,
+    reads: &[Read],
+    free: &[String],
+    maximize: bool,
+) -> OfModel {
+    let spec = &problem.spec;
+    let at = spec.problem.as_ref().map_or(spec.span, |p| p.span);
+    let mut out = OfModel::default();
+    // The mechanism of the phase before, with what it was derived from.
+    let mut before: Option<(Arc<Loaded>, Option<Span>, Mechanism)> = None;
+    let mut held: Vec<(String, String)> = Vec::new();
+    for (i, read) in reads.iter().enumerate() {
+        let Some(loaded) = problem.models.in_phase(step, i) else { continue };
+        let phase = spec.phase.get(i);
+        let place = phase.map_or(at, |p| p.name.span);
+        let source = match Source::from_model(loaded, free) {
+            Ok(source) => source,
+            Err(message) => {
+                scope.fault("bad-model", place, message, None);
+                continue;
+            }
+        };
+        if i == 0 {
+            out.names.clone_from(&source.names);
+            out.start = Some(source.start.clone());
+        }
+        let controls = source.control_names.clone();
+        // Constraints by name and text: the same name with other numbers is another constraint.
+        let holds: Vec<(String, String)> = source
+            .constraints
+            .iter()
+            .map(|(name, g)| (name.clone(), source.pool.display(*g).to_string()))
+            .collect();
+        let mut added = Vec::new();
+        for (name, text) in holds.iter().filter(|_| i > 0).filter(|c| !held.contains(c)) {
+            match scope.pool.parse(text) {
+                Ok(g) => added.push((name.clone(), g)),
+                Err(error) => scope.fault("bad-model", place, error.to_string(), None),
+            }
+        }
+        let integral = phase.and_then(|p| p.integral.as_ref()).or(spec.objective.integral.as_ref());
+        let span = integral.map(|integral| integral.span);
+        let same = before.as_ref().filter(|(l, s, _)| Arc::ptr_eq(l, loaded) && *s == span);
+        let impact = !added.is_empty() || phase.is_some_and(|p| !p.link.0.is_empty());
+        let impact = impact.then(|| Mechanism::impact(source.clone()));
+        let flow = match same {
+            Some((.., flow)) => Ok(flow.clone()),
+            None => derive(scope, source, integral, &controls, maximize),
+        };
+        match (flow, impact.transpose()) {
+            (Ok(flow), Ok(impact)) => {
+                before = Some((Arc::clone(loaded), span, flow.clone()));
+                let mut motion = Shooting::new(
+                    flow,
+                    shape_of(read.kind),
+                    read.durations.clone(),
+                    read.steps,
+                    &out.names,
+                    &controls,
+                    free,
+                );
+                if let Some(impact) = impact {
+                    motion = motion.with_impact(impact);
+                }
+                out.list.push(Box::new(motion));
+            }
+            (Err(message), _) | (_, Err(message)) => {
+                scope.fault("bad-model", place, message, None);
+            }
+        }
+        out.added.push(added);
+        held = holds;
+    }
+    out
+}
+
+/// The mechanism of a source with the problem's integrand.
+fn derive(
+    scope: &mut Scope<'_>,
+    mut source: Source,
+    integral: Option<&Scalar>,
+    controls: &[String],
+    maximize: bool,
+) -> Result<Mechanism, String> {
+    if let Some(integral) = integral
+        && let Err(message) = set_model_cost(scope, &mut source, integral, controls, maximize)
+    {
+        scope.fault("bad-expression", integral.span, message, None);
+    }
+    Mechanism::new(source)
 }
 
 fn shape_of(kind: ControlKind) -> ControlShape {

@@ -1,8 +1,57 @@
 //! Bounds and sizes of variables.
 
-use super::{Instance, StateFacts, size_of};
+use gelenk_model::Model;
+use gelenk_model::spec::tables::RangeSpec;
+
+use super::{Instance, StateFacts, bounds, size_of};
 use crate::motion::Motion;
+use crate::problem::Problem;
+use crate::problem::scope::Scope;
 use crate::program::Program;
+
+/// How large the numbers of a model's charts are: √m times metres and metres a second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModelSize {
+    position: f64,
+    velocity: f64,
+}
+
+/// A motion comes to about this part of its bounds.
+const PART: f64 = 0.2;
+
+/// Sizes of a model's motion: a part of the bounds where the file gives them; else as far as the points are apart at the start, and twice that way in
+/// the time.
+pub(super) fn model_size(
+    scope: &mut Scope<'_>,
+    problem: &Problem,
+    model: &Model,
+    start: &[f64],
+    duration: f64,
+) -> ModelSize {
+    let spec = problem.spec.bounds.as_ref();
+    let mut bound = |range: Option<&RangeSpec>| {
+        let range = range?;
+        size_of(bounds(scope, range.lower.as_ref(), range.upper.as_ref())).map(|size| PART * size)
+    };
+    let given = bound(spec.and_then(|b| b.position.as_ref()));
+    let fast = bound(spec.and_then(|b| b.velocity.as_ref()));
+    let places = &start[..start.len() / 2];
+    let mut spread = 0.0_f64;
+    for axis in 0..3 {
+        let along = || places.iter().skip(axis).step_by(3).copied();
+        let (low, high) = (along().fold(f64::MAX, f64::min), along().fold(f64::MIN, f64::max));
+        spread = spread.max(0.5 * (high - low));
+    }
+    if spread == 0.0 {
+        // One point alone: as far as it is from the origin.
+        spread = places.iter().fold(0.0, |most: f64, p| most.max(p.abs()));
+    }
+    let length = given.unwrap_or(if spread > 0.0 { spread } else { 1.0 });
+    let speed = fast.unwrap_or(2.0 * length / duration);
+    let masses: Vec<f64> = model.bodies.iter().filter(|b| !b.fixed).map(|b| b.mass).collect();
+    let root = (masses.iter().sum::<f64>() / masses.len().max(1) as f64).sqrt();
+    ModelSize { position: root * length, velocity: root * speed }
+}
 
 impl Instance {
     pub(super) fn set_bounds(
@@ -41,7 +90,7 @@ impl Instance {
                 }
                 let (carried, fresh, at) = program.controls_at(i, node);
                 for j in 0..carried + fresh {
-                    let (l, u) = self.control_bounds[j % m.max(1)];
+                    let (l, u) = self.control_bounds[i][j % m.max(1)];
                     program.lower[at + j] = l;
                     program.upper[at + j] = u;
                 }
@@ -58,8 +107,8 @@ impl Instance {
         &mut self,
         facts: &[StateFacts],
         free: &[Option<f64>],
-        controls: &[Option<f64>],
-        plain: bool,
+        controls: &[Vec<Option<f64>>],
+        model: Option<ModelSize>,
     ) {
         let program = &self.program;
         for i in 0..program.phases.len() {
@@ -68,16 +117,15 @@ impl Instance {
                 let at = program.state_at(i, node);
                 let states = program.phases[i].motion.sizes(node).states;
                 for j in 0..states {
-                    // Of a model: metres, and velocities of a fast motion.
-                    self.nominal[at + j] = if plain {
-                        facts[j].scale.or(size_of(facts[j].limits))
-                    } else {
-                        Some(if 2 * j < states { 1.0 } else { 10.0 })
+                    self.nominal[at + j] = match model {
+                        Some(model) if 2 * j < states => Some(model.position),
+                        Some(model) => Some(model.velocity),
+                        None => facts[j].scale.or(size_of(facts[j].limits)),
                     };
                 }
                 let (carried, fresh, at) = program.controls_at(i, node);
                 for j in 0..carried + fresh {
-                    self.nominal[at + j] = controls[j % m.max(1)];
+                    self.nominal[at + j] = controls[i][j % m.max(1)];
                 }
             }
         }

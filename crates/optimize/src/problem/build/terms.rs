@@ -35,20 +35,17 @@ pub(super) enum Nodes {
     Inner,
     Path,
     List(Vec<usize>),
-    /// First node of exactly this phase.
-    PhaseStart,
     /// Last node of exactly this phase.
     PhaseEnd,
 }
 
-/// All conditions, ends, periodicity and links.
+/// All conditions, ends and periodicity.
 pub(super) fn read_terms(
     scope: &mut Scope<'_>,
     problem: &Problem,
     step: usize,
     reads: &[Read],
     names: &[String],
-    states: &[String],
 ) -> Vec<Term> {
     let spec = &problem.spec;
     let mut terms = Vec::new();
@@ -137,48 +134,6 @@ pub(super) fn read_terms(
         let role =
             Role::Condition { name: format!("periodic {}", name.text), lower: 0.0, upper: 0.0 };
         terms.push(Term { expr, role, at: Where { phase: None, nodes: Nodes::End } });
-    }
-    // Links of phases.
-    for (i, phase) in spec.phase.iter().enumerate() {
-        for (name, _) in &phase.link.0 {
-            if i == 0 {
-                scope.fault(
-                    "first-phase",
-                    name.span,
-                    "the first phase has none before it to link to",
-                    None,
-                );
-            } else if !states.contains(&name.text) {
-                scope.fault(
-                    "unknown-state",
-                    name.span,
-                    format!("there is no state `{}`", name.text),
-                    None,
-                );
-            }
-        }
-        if i == 0 {
-            continue;
-        }
-        for state in states {
-            let own = phase.link.0.iter().find(|(n, _)| n.text == *state);
-            let symbol = scope.pool.symbol(state);
-            let before = match own {
-                Some((_, value)) => scope.read(value, names),
-                None => Some(symbol),
-            };
-            let Some(before) = before else { continue };
-            terms.push(Term {
-                expr: before,
-                role: Role::End,
-                at: Where { phase: Some(i - 1), nodes: Nodes::PhaseEnd },
-            });
-            terms.push(Term {
-                expr: symbol,
-                role: Role::Start,
-                at: Where { phase: Some(i), nodes: Nodes::PhaseStart },
-            });
-        }
     }
     terms
 }
@@ -278,7 +233,6 @@ impl Where {
             Nodes::Inner => coarse && !first && !last,
             Nodes::Path => true,
             Nodes::List(list) => coarse && list.contains(&(node / fine)),
-            Nodes::PhaseStart => first,
             Nodes::PhaseEnd => last,
         }
     }
