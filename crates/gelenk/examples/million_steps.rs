@@ -119,7 +119,7 @@ impl Observer for Watch<'_> {
             self.errors.push(error);
             self.done += 1;
             let all = self.errors.len();
-            if all % TOLD == 0 {
+            if all.is_multiple_of(TOLD) {
                 let gap = sample.worst_gaps.iter().copied().fold(0.0, f64::max);
                 eprintln!("{all} steps: largest gap {gap:.1e}, energy error {error:.1e} J");
             }

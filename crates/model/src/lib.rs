@@ -45,7 +45,8 @@ pub use load::{
 pub use model::{Input, Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};
 pub use run::{
-    ContactForce, Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample, Statistics, Stop,
+    ContactForce, Event, Ledger, Observer, Reaction, RunFailure, RunReport, Sample, Statistics,
+    Stop,
 };
 pub use settings::{Flight, RunSettings};
 pub use source::{FileId, Place, SourceMap, Span};

@@ -254,7 +254,8 @@ impl Primal {
                 rows.loose = rows.loose.max(loose);
                 return (solves, loose <= LOOSEST * speed);
             }
-            if worst.is_nan() || rows.stop.is_asked() || look > 2 && worst > 100.0 * before.max(1.0) {
+            if worst.is_nan() || rows.stop.is_asked() || look > 2 && worst > 100.0 * before.max(1.0)
+            {
                 break;
             }
             before = deep;
