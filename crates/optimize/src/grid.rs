@@ -1,5 +1,7 @@
 //! Motions over a flow as a problem needs them: states in full coordinates, steps chosen anew, rates for the certificate.
 
+use std::ops::Range;
+
 use nalgebra::DVector;
 
 use crate::flow::{At, Charted, Shooting};
@@ -33,6 +35,9 @@ pub trait Grid: Motion + Send {
 
     /// Numbers of a full state.
     fn full_size(&self) -> usize;
+
+    /// Which of them are velocities; none where a state is nothing but its differential equation.
+    fn velocities(&self) -> Range<usize>;
 
     /// Rates of a full state and, last, the Lagrange term.
     fn rates(&self, x: &[f64], u: &[f64], p: &[f64], t: f64) -> Result<Vec<f64>, String>;
@@ -75,6 +80,11 @@ impl<F: Charted + Send> Grid for Shooting<F> {
 
     fn full_size(&self) -> usize {
         self.flow().sizes().states
+    }
+
+    fn velocities(&self) -> Range<usize> {
+        let positions = self.flow().sizes().positions;
+        positions..2 * positions
     }
 
     fn rates(&self, x: &[f64], u: &[f64], p: &[f64], t: f64) -> Result<Vec<f64>, String> {

@@ -188,6 +188,27 @@ impl Bounded {
         }
     }
 
+    /// Moves values away from bounds, to where the barrier μ leaves their multipliers, but no farther than √μ and a tenth of the room.
+    pub(crate) fn open(&mut self, limits: &Limits, mu: f64) {
+        for i in 0..self.value.len() {
+            let (l, u) = (limits.lower[i], limits.upper[i]);
+            let farthest = libm::sqrt(mu).min(0.1 * (u - l));
+            let distance = |z: f64| (mu / z).min(farthest);
+            if limits.has_lower(i) {
+                self.value[i] = self.value[i].max(l + distance(self.below[i]));
+            }
+            if limits.has_upper(i) {
+                self.value[i] = self.value[i].min(u - distance(self.above[i]));
+            }
+            if limits.has_lower(i) {
+                self.below[i] = self.below[i].max(mu / (self.value[i] - l));
+            }
+            if limits.has_upper(i) {
+                self.above[i] = self.above[i].max(mu / (u - self.value[i]));
+            }
+        }
+    }
+
     /// Largest |distance · multiplier − μ|.
     pub(crate) fn complementarity(&self, limits: &Limits, mu: f64) -> f64 {
         let mut most = 0.0_f64;

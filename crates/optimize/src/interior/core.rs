@@ -34,6 +34,9 @@ pub struct Core {
     pub(crate) short_steps: usize,
 }
 
+/// A barrier opens to this part of what rows are off, and to no more than this.
+const OPENED: (f64, f64) = (0.1, 1e-3);
+
 /// Variables of the elastic problem: min ρ Σ(p + n) + ζ/2 |D (x − x_R)|², rows = p − n.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Elastic {
@@ -108,6 +111,14 @@ impl Primal {
 }
 
 impl Core {
+    /// The barrier for a program whose rows are off by `violation` where they held: with values as near to bounds as the last program's end left them, only
+    /// short steps would lead back to the rows.
+    pub(crate) fn open(&mut self, limits: &AllLimits, violation: f64) {
+        self.mu = self.mu.max((OPENED.0 * violation).min(OPENED.1));
+        self.x.open(&limits.x, self.mu);
+        self.s.open(&limits.s, self.mu);
+    }
+
     /// A start: x moved between its bounds, slacks at the rows' values, multipliers 1 and 0 (or μ over the distance near a known solution).
     pub(crate) fn start(
         program: &dyn Program,

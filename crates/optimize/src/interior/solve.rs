@@ -70,7 +70,13 @@ pub fn solve(
     } else {
         let mut core = Core::start(program, &limits, x, options.mu, options.push)?;
         estimate(program, &limits, &mut core)?;
-        InteriorState { core, restoring: None, iterations: 0, blocks: Vec::new() }
+        InteriorState {
+            core,
+            restoring: None,
+            iterations: 0,
+            blocks: Vec::new(),
+            changed: false,
+        }
     };
     let blocks = if state.blocks.is_empty() {
         sizes.iter().map(|&n| DMatrix::identity(n, n)).collect()
@@ -78,6 +84,10 @@ pub fn solve(
         sizes.iter().zip(&state.blocks).map(|(&n, b)| DMatrix::from_column_slice(n, n, b)).collect()
     };
     let mut solver = Solver { program, limits, options, blocks, delta: 0.0 };
+    if std::mem::take(&mut state.changed) {
+        let violation = solver.look(&state.core)?.violation;
+        state.core.open(&solver.limits, violation);
+    }
     solver.run(&mut state, watch)
 }
 

@@ -62,6 +62,9 @@ pub struct InteriorState {
     pub iterations: usize,
     /// BFGS blocks, where used.
     pub(super) blocks: Vec<Vec<f64>>,
+    /// The program has changed since: the barrier opens before the first step.
+    #[serde(default)]
+    pub(super) changed: bool,
 }
 
 impl InteriorState {
@@ -70,11 +73,13 @@ impl InteriorState {
         &self.restoring.as_ref().unwrap_or(&self.core).x.value
     }
 
-    /// The same iterate as the start of a new run: multipliers stay, the barrier is raised a little, the filter is empty.
+    /// The same iterate as the start of a run with a program that is a little different: multipliers stay, the filter is empty, and the barrier opens as
+    /// far as rows are off.
     #[must_use]
     pub fn again(mut self) -> Self {
         self.restoring = None;
         self.iterations = 0;
+        self.changed = true;
         self.core.mu = self.core.mu.max(1e-7);
         self.core.filter.clear();
         self.core.short_steps = 0;

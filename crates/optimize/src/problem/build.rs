@@ -54,6 +54,8 @@ pub struct Instance {
     pub accuracy: Vec<f64>,
     /// KKT error to stop at.
     pub tolerance: f64,
+    /// First barrier parameter where another motion leads here, if the file tells.
+    pub barrier: Option<f64>,
     /// Most iterations.
     pub max_iterations: usize,
     /// Curvature.
@@ -268,6 +270,7 @@ pub(crate) fn build(
         phases: reads.iter().map(|r| r.name.clone()).collect(),
         accuracy: reads.iter().map(|r| r.accuracy).collect(),
         tolerance: settings.tolerance,
+        barrier: settings.barrier,
         max_iterations: settings.max_iterations,
         hessian: settings.hessian,
         sqp: settings.sqp,

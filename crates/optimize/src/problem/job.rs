@@ -192,7 +192,7 @@ impl Job<'_> {
             hessian: self.instance.hessian,
             mu: if self.warm { self.barrier } else { 0.1 },
             // Too near to bounds that just became narrower, steps would stay short.
-            push: if self.warm && self.before.is_none() { 1e-4 } else { 1e-2 },
+            push: if self.warm && self.barrier <= 1e-3 { 1e-4 } else { 1e-2 },
         };
         let start: Vec<f64> = x.iter().zip(&scales.variables).map(|(x, s)| x / s).collect();
         let teller = self.teller(scales, origin);

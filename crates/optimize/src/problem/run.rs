@@ -311,6 +311,9 @@ fn one_start(
                 _ => instance.begin(kind),
             },
         }
+        // A given motion may be the best one already; a step of the homotopy has some way to go.
+        let usual = if before.is_some() { 1e-2 } else { 1e-3 };
+        let barrier = options.barrier.or(instance.barrier).unwrap_or(usual);
         let mut job = Job {
             instance,
             stage: Stage { start, step, round: 0, shorter },
@@ -318,8 +321,7 @@ fn one_start(
             iterations,
             found,
             before: before.clone(),
-            // A given motion may be the best one already; a step of the homotopy has some way to go.
-            barrier: options.barrier.unwrap_or(if before.is_some() { 1e-2 } else { 1e-3 }),
+            barrier,
             warm: before.is_some() || (options.warm.is_some() && start == 0),
         };
         let resumed = resume.take();

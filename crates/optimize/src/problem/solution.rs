@@ -173,7 +173,8 @@ impl Instance {
         Ok(Solution { phases, free })
     }
 
-    /// Sets the variables to a motion, on whatever grid it was found. With as many intervals as before it is stretched over the new horizon; else, where that is
+    /// Sets the variables to a motion, on whatever grid it was found. With as many intervals as before it is stretched over the new horizon (a mechanism takes the same path with other velocities, its controls as
+    /// forces of inertia); else, where that is
     /// longer, the motion goes on with its last controls.
     pub fn warm(&mut self, from: &Solution) {
         if from.phases.len() != self.program.phases.len() {
@@ -197,6 +198,12 @@ impl Instance {
             let stretched = self.free_duration[i] || from.phases[i].controls.len() == n;
             let stretch = if stretched && new > 0.0 { old / new } else { 1.0 };
             let longer = new * stretch > old * (1.0 + 1e-9);
+            // The same path in another time: velocities, and the forces that inertia asks for.
+            let fast = phase.motion.velocities();
+            let force = if fast.is_empty() { 1.0 } else { stretch * stretch };
+            let controls_at = |t: f64| -> Vec<f64> {
+                from.controls_at(i, t).iter().map(|u| force * u).collect()
+            };
             let mut list: Vec<Vec<f64>> = Vec::new();
             let (mut led, mut known) = (Vec::new(), true);
             let mut reached = 0;
@@ -212,7 +219,11 @@ impl Instance {
                     list.push(list[node - 1].clone());
                     led.push(node);
                 } else {
-                    list.push(from.state_at(i, t.min(old), &*phase.motion));
+                    let mut state = from.state_at(i, t.min(old), &*phase.motion);
+                    for v in state.get_mut(fast.clone()).into_iter().flatten() {
+                        *v *= stretch;
+                    }
+                    list.push(state);
                 }
                 known = !new;
             }
@@ -223,13 +234,13 @@ impl Instance {
                 // Controls may jump: look just inside the piece.
                 let inside = 1e-9 * (end - start);
                 let (a, b) = if phase.kind.is_linear() {
-                    (from.controls_at(i, start + inside), from.controls_at(i, end - inside))
+                    (controls_at(start + inside), controls_at(end - inside))
                 } else {
-                    let middle = from.controls_at(i, 0.5 * (start + end).min(2.0 * old));
+                    let middle = controls_at(0.5 * (start + end).min(2.0 * old));
                     (middle.clone(), middle)
                 };
                 if node == n {
-                    let last = from.controls_at(i, times[n] * stretch);
+                    let last = controls_at(times[n] * stretch);
                     self.program.set_controls(&mut x, i, node, &last, &last);
                 } else {
                     self.program.set_controls(&mut x, i, node, &a, &b);

@@ -184,6 +184,8 @@ spec! {
         accuracy: Option<Scalar>,
         /// Another KKT error to stop at.
         tolerance: Option<Scalar>,
+        /// First barrier parameter where another motion leads here; 1e-2 if left out, and smaller ones stay nearer to that motion.
+        barrier: Option<Scalar>,
         /// Conditions left out, by name.
         without: Vec<Text>,
     }
@@ -196,6 +198,8 @@ spec! {
         hessian: Option<Text>,
         /// KKT error at which a point is optimal, in scaled numbers; 1e-8 if left out.
         tolerance: Option<Scalar>,
+        /// First barrier parameter of the last step of a homotopy (1e-2 if left out) or where a motion is given (1e-3).
+        barrier: Option<Scalar>,
         /// Most iterations; 1000 if left out.
         max_iterations: Option<Scalar>,
         /// Whether the interior point's solution is polished by SQP steps.

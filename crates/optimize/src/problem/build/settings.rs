@@ -10,6 +10,7 @@ pub(super) struct Settings {
     pub(super) hessian: Hessian,
     pub(super) sqp: bool,
     pub(super) tolerance: f64,
+    pub(super) barrier: Option<f64>,
     pub(super) max_iterations: usize,
     pub(super) polish: bool,
     pub(super) plan: Plan,
@@ -51,6 +52,11 @@ pub(super) fn read_settings(
         .or(solver.and_then(|s| s.tolerance.as_ref()))
         .and_then(|t| positive(scope, t))
         .unwrap_or(1e-8);
+    let barrier = match homotopy {
+        Some(step) => step.barrier.as_ref(),
+        None => solver.and_then(|s| s.barrier.as_ref()),
+    }
+    .and_then(|b| positive(scope, b));
     let max_iterations = solver
         .and_then(|s| s.max_iterations.as_ref())
         .and_then(|n| scope.count(n, 1_000_000))
@@ -68,5 +74,5 @@ pub(super) fn read_settings(
         goal: solver.and_then(|s| s.goal.as_ref()).and_then(|g| scope.number(g)),
         still,
     };
-    Settings { hessian, sqp, tolerance, max_iterations, polish, plan }
+    Settings { hessian, sqp, tolerance, barrier, max_iterations, polish, plan }
 }
