@@ -78,3 +78,33 @@ fn new_nodes_are_on_the_motion() {
         }
     }
 }
+
+/// The same path in half the time: twice the velocities, and four times the forces, as inertia asks.
+#[test]
+fn a_pressed_motion_keeps_its_path() {
+    let text = "[problem]\nmodel = \"dumbbell\"\nstart = \"free\"\n[controls]\npush = { lower = -1, upper = 1 }\n[objective]\nend = \"-a.x\"\n\
+                [grid]\nduration = 0.5\nintervals = 2\ncontrols = \"linear-with-jumps\"\nsteps = 8\n";
+    let problem = Problem::read("grid.toml", text, &[], &load).unwrap_or_else(|e| panic!("{e}"));
+    let mut instance = problem.instance(0, None).unwrap_or_else(|e| panic!("{e}"));
+    let angles = [0.0, PI, 2.0 * PI];
+    instance.warm(&Solution {
+        phases: vec![PhaseSolution {
+            name: String::new(),
+            times: vec![0.0, 0.5, 1.0],
+            states: angles.map(turned).to_vec(),
+            controls: vec![(vec![0.1], vec![0.2]); 2],
+        }],
+        free: Vec::new(),
+    });
+    let there = instance.solution(&instance.x).unwrap();
+    let phase = &there.phases[0];
+    for (state, angle) in phase.states.iter().zip(angles) {
+        for (i, (found, slow)) in state.iter().zip(turned(angle)).enumerate() {
+            let exact = if i < 6 { slow } else { 2.0 * slow };
+            assert!((found - exact).abs() < 1e-9, "number {i} at {angle} rad: {found}, not {exact}");
+        }
+    }
+    for (start, end) in &phase.controls {
+        assert!((start[0] - 0.4).abs() < 1e-6 && (end[0] - 0.8).abs() < 1e-6, "{start:?} {end:?}");
+    }
+}

@@ -70,13 +70,7 @@ pub fn solve(
     } else {
         let mut core = Core::start(program, &limits, x, options.mu, options.push)?;
         estimate(program, &limits, &mut core)?;
-        InteriorState {
-            core,
-            restoring: None,
-            iterations: 0,
-            blocks: Vec::new(),
-            changed: false,
-        }
+        InteriorState { core, restoring: None, iterations: 0, blocks: Vec::new(), changed: false }
     };
     let blocks = if state.blocks.is_empty() {
         sizes.iter().map(|&n| DMatrix::identity(n, n)).collect()

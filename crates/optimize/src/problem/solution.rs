@@ -201,9 +201,8 @@ impl Instance {
             // The same path in another time: velocities, and the forces that inertia asks for.
             let fast = phase.motion.velocities();
             let force = if fast.is_empty() { 1.0 } else { stretch * stretch };
-            let controls_at = |t: f64| -> Vec<f64> {
-                from.controls_at(i, t).iter().map(|u| force * u).collect()
-            };
+            let controls_at =
+                |t: f64| -> Vec<f64> { from.controls_at(i, t).iter().map(|u| force * u).collect() };
             let mut list: Vec<Vec<f64>> = Vec::new();
             let (mut led, mut known) = (Vec::new(), true);
             let mut reached = 0;
