@@ -101,7 +101,10 @@ fn a_pressed_motion_keeps_its_path() {
     for (state, angle) in phase.states.iter().zip(angles) {
         for (i, (found, slow)) in state.iter().zip(turned(angle)).enumerate() {
             let exact = if i < 6 { slow } else { 2.0 * slow };
-            assert!((found - exact).abs() < 1e-9, "number {i} at {angle} rad: {found}, not {exact}");
+            assert!(
+                (found - exact).abs() < 1e-9,
+                "number {i} at {angle} rad: {found}, not {exact}"
+            );
         }
     }
     for (start, end) in &phase.controls {
