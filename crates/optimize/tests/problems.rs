@@ -393,3 +393,35 @@ fn all_faults_of_a_file_at_once_with_their_places() {
         .unwrap_err();
     assert!(unknown.to_string().contains("did you mean `intervals`?"), "{unknown}");
 }
+
+/// The first μ of a step of the homotopy and of the problem itself, where a motion leads to them.
+#[test]
+fn barriers_begin_where_the_file_tells() {
+    let first = |more: &str| {
+        let mut seen: Vec<(usize, f64)> = Vec::new();
+        let mut watch = |live: &Live<'_>| {
+            if seen.last().is_none_or(|(step, _)| *step != live.stage.step) {
+                seen.push((live.stage.step, live.mu));
+            }
+            ControlFlow::Continue(())
+        };
+        let text = cart(&format!("[controls]\nu = {{ lower = -20, upper = 20 }}\n{more}"));
+        optimize(&read(&text), &RunOptions::default(), None, &mut watch).unwrap();
+        seen.into_iter().map(|(_, mu)| mu).collect::<Vec<f64>>()
+    };
+    let steps = "[[homotopy]]\nintervals = 4\n[[homotopy]]\nintervals = 6\n";
+    assert_eq!(first(steps), [0.1, 1e-2, 1e-2]);
+    let steps = "[[homotopy]]\nintervals = 4\nbarrier = 0.5\n[[homotopy]]\nintervals = 6\nbarrier = 3e-3\n[solver]\nbarrier = 2e-4\n";
+    assert_eq!(first(steps), [0.1, 3e-3, 2e-4]);
+}
+
+#[test]
+fn a_barrier_below_zero_is_refused_with_its_line() {
+    let load = |model: &str, _: &LoadOptions| panic!("no model `{model}` here");
+    let text = cart("[controls]\nu = { lower = -20, upper = 20 }\n[solver]\nbarrier = -1\n");
+    let Err(faults) = Problem::read("test.toml", &text, &[], &load) else {
+        panic!("a barrier of -1 was taken")
+    };
+    let (line, _) = text.lines().enumerate().find(|(_, line)| line.starts_with("barrier")).unwrap();
+    assert!(faults.to_string().contains(&format!("test.toml:{}", line + 1)), "{faults}");
+}

@@ -238,3 +238,29 @@ impl Bounded {
             .count()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Bounded, Limits};
+
+    /// A number at its bound moves to where the barrier leaves its multiplier, one with a weak multiplier no farther than √μ and a tenth of
+    /// the room, and one that is far enough stays; complementarity is then at least μ.
+    #[test]
+    fn opening_leaves_bounds_as_far_as_multipliers_allow() {
+        let limits = Limits { lower: vec![0.0; 4], upper: vec![f64::INFINITY, 1e9, 0.01, 2.0] };
+        let mut list = Bounded {
+            value: vec![1e-9, 1e-9, 1e-9, 0.5],
+            below: vec![10.0, 1e-7, 1e-7, 1e-9],
+            above: vec![0.0, 1e-9, 1e-9, 1e-9],
+        };
+        let mu = 1e-4;
+        list.open(&limits, mu);
+        for (value, exact) in list.value.iter().zip([1e-5, 1e-2, 1e-3, 0.5]) {
+            assert!((value - exact).abs() < 1e-15, "{value}, not {exact}");
+        }
+        for i in 0..4 {
+            let product = (list.value[i] - limits.lower[i]) * list.below[i];
+            assert!(product >= mu * (1.0 - 1e-12), "{i}: {product:e}");
+        }
+    }
+}
