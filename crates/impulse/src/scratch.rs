@@ -13,11 +13,11 @@ use crate::drives::Drives;
 use crate::flight::{self, Spinner, Top};
 use crate::hinges::{Hinges, matrices};
 use crate::lanes::{F, LANES, Q, V};
-use crate::method::Method;
+use crate::method::{Method, SolverKind};
 use crate::rows::Rows;
 use crate::singular::Watch;
 use crate::solver::{
-    Anderson, Crossing, Factor, Law, Primal, Sharing, Tree, eliminate, neighbours,
+    Anderson, Crossing, Factor, Law, Primal, Sharing, Tree, eliminate_in_turns, neighbours,
 };
 use crate::stops::Stops;
 use crate::touching::Touching;
@@ -37,8 +37,9 @@ pub struct Scratch {
     pub work: Work,
     /// The mechanism where ball joints alone hold it; the general rows are then prepared only where K is singular.
     pub(crate) balls: Option<Box<Balls>>,
-    /// Whether ball joints are swept, which needs no links four at a time; written by [`step`](crate::step).
-    pub(crate) sweeps: bool,
+    /// Whether ball joints are swept as other joints are, since the leaner path does not know how their bodies turn; written with
+    /// the modes.
+    pub(crate) plain_sweeps: bool,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
     /// Memory of the solver for bodies that touch; made when it first solves.
@@ -81,7 +82,7 @@ impl Scratch {
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
         let (bodies, mut rows) = (Bodies::new(model), Rows::new(model));
-        let balls = Balls::new(model, || eliminate(neighbours(&rows, &bodies.fixed)));
+        let balls = Balls::new(model, || eliminate_in_turns(neighbours(&rows, &bodies.fixed)));
         let touching = Touching::new(model).map(Box::new);
         let tree = (touching.is_some() || loads.velocity_dependent)
             .then(|| Tree::new(&rows, &bodies, &loads.drives))
@@ -107,7 +108,7 @@ impl Scratch {
             idle_balls: None,
             rows,
             balls: balls.map(Box::new),
-            sweeps: false,
+            plain_sweeps: false,
             loads,
             rounds: Anderson::new(n_flat),
             flat_twists: vec![0.0; n_flat],
@@ -140,12 +141,17 @@ impl Scratch {
     /// What each block does from the state on; see [`Rows::set_modes`]. Rows are ready where there are bounds.
     pub(crate) fn set_modes(&mut self, model: &Model, state: &State, method: &Method) {
         self.rows.set_modes(model, &self.bodies, state, method);
+        self.plain_sweeps = method.solver == SolverKind::Iterative
+            && [&self.balls, &self.idle_balls]
+                .into_iter()
+                .flatten()
+                .any(|b| !b.can_sweep(method.flight));
         self.choose_path();
     }
 
     /// The leaner path knows ball joints that are there, and no contacts.
     pub(crate) fn choose_path(&mut self) {
-        let idle = self.rows.any_off || !self.rows.contacts.is_empty();
+        let idle = self.rows.any_off || !self.rows.contacts.is_empty() || self.plain_sweeps;
         if idle && self.balls.is_some() {
             self.idle_balls = self.balls.take();
         } else if !idle && self.idle_balls.is_some() {

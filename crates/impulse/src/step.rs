@@ -12,7 +12,7 @@ use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch, larger, position_floor, velocity_floor};
-use crate::solver::settle_kick;
+use crate::solver::{settle_kick, sweep_positions, sweep_velocities};
 
 /// What a step took and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -64,7 +64,6 @@ pub(crate) fn step_to(
     h_whole: f64,
 ) -> Result<StepReport, StepError> {
     scratch.saved.clone_from(state);
-    scratch.sweeps = method.solver == SolverKind::Iterative;
     scratch.joint_impulses.fill(Wrench::zero());
     if let Some(tree) = &mut scratch.tree {
         tree.forget_sides();
@@ -187,33 +186,45 @@ impl Stage {
         scratch: &mut Scratch,
         report: &mut StepReport,
     ) -> Result<bool, StepError> {
-        let direct = method.solver == SolverKind::Direct;
-        if !direct || !model.forces.is_empty() || self.keep != 0.0 {
+        let swept = method.solver == SolverKind::Iterative;
+        if !model.forces.is_empty() || self.keep != 0.0 {
             return Ok(false);
         }
         let (h, t) = (self.h, self.t_next);
         let correct = scratch.corrects_velocities(method, self.last);
-        let Scratch { balls: Some(balls), rows, joint_impulses, .. } = scratch else {
+        let Scratch { balls: Some(balls), rows, joint_impulses, anderson, .. } = scratch else {
             return Ok(false);
         };
-        if !(balls.is_whole() && balls.read_state(state)) {
+        if !balls.is_whole() {
+            return Ok(false);
+        }
+        balls.read_state(state);
+        if !(swept || balls.factorize()) {
             return Ok(false);
         }
         let span = 0.5 * (h + self.h_open);
         let before = (&state.impulse[..], span / self.h_whole);
         let floor = position_floor(&state.s);
         let look = Look { t, h, flight: method.flight, coordinates: &[] };
-        report.corrections += balls.correct_whole(method, &look, floor, before, rows)?; // C(t+h) = 0
+        report.corrections += if swept {
+            sweep_positions(balls, method, &look, floor, rows, anderson)?
+        } else {
+            balls.correct_whole(method, &look, floor, before, rows)?
+        }; // C(t+h) = 0
         balls.add_impulses(joint_impulses);
         balls.fly(method.flight, h, t, !correct, state)?; // s, R, v by free flight
 
         if correct {
             rows.velocity_impulse.fill(0.0);
         }
-        if correct && balls.factorize() {
+        if correct && (swept || balls.factorize()) {
             let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
             let before = if method.gentle { balls.kinetic() } else { 0.0 };
-            report.velocity_corrections += balls.correct_velocities(tolerance, t, rows)?; // J v = 0
+            report.velocity_corrections += if swept {
+                sweep_velocities(balls, tolerance, t, rows, anderson)?
+            } else {
+                balls.correct_velocities(tolerance, t, rows)?
+            }; // J v = 0
             if method.gentle {
                 report.kick = before - balls.kinetic();
             }
@@ -320,7 +331,6 @@ pub(crate) fn prepare(model: &Model, state: &State, scratch: &mut Scratch) {
 /// The same of a state that the bodies have read.
 pub(crate) fn prepare_read(model: &Model, state: &State, scratch: &mut Scratch) {
     match &mut scratch.balls {
-        Some(_) if scratch.sweeps => {}
         Some(balls) => balls.prepare(state),
         None => scratch.prepare_rows(model, state.t, &state.coordinate),
     }

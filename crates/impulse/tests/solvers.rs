@@ -154,3 +154,42 @@ fn redundant_hinges_share_the_load() {
     assert!((one - one_other).norm() < 1e-4 && (two - two_other).norm() < 1e-4, "{forces:?}");
     assert!((torque_one - torque_two).norm() < 1e-4, "{torque_one} {torque_two}");
 }
+
+/// Chains of thin rods that spin about their axes, of balls, of cylinders and of bricks, whose joints lie off every axis: each shape turns in its
+/// own way in free flight, and sweeps know the first two by heart.
+#[test]
+fn links_of_every_shape() {
+    let shapes = [
+        [Vec3::new(0.0, 0.02, 0.02); 4],
+        [Vec3::new(0.01, 0.01, 0.01); 4],
+        [Vec3::new(0.005, 0.02, 0.02); 4],
+        [Vec3::new(0.01, 0.02, 0.025); 4],
+        [
+            Vec3::new(0.0, 0.02, 0.02),
+            Vec3::new(0.01, 0.01, 0.01),
+            Vec3::new(0.005, 0.02, 0.02),
+            Vec3::new(0.01, 0.02, 0.025),
+        ],
+    ];
+    for (case, moments) in shapes.iter().enumerate() {
+        let mut builder = Builder::new("links");
+        let (mut last, mut point) = (BodyId::WORLD, Vec3::zeros());
+        for (i, moments) in (0_u32..).zip(moments) {
+            let inertia = gelenk_model::math::Mat3::from_diagonal(moments);
+            let next = point + Vec3::new(0.4, 0.1, if i % 2 == 0 { 0.05 } else { -0.1 });
+            let centre = (point + next) / 2.0 + Vec3::new(0.0, 0.05, 0.03);
+            let mut def = gelenk_model::BodyDef::new(&format!("link {i}"), 1.0, inertia).at(centre);
+            def.angular_velocity = Vec3::new(3.0, 0.5, -0.4);
+            let body = builder.body(&def);
+            common::ball(&mut builder, &format!("joint {i}"), last, body, point);
+            (last, point) = (body, next);
+        }
+        let model = builder.finish();
+        let distance = distance_after(&model, &settings(0.005, 1e-12), 60);
+        assert!(distance < 1e-8, "case {case}: {distance:e}");
+        let plain =
+            RunSettings { flight: gelenk_model::Flight::Taylor(4), ..settings(0.005, 1e-12) };
+        let distance = distance_after(&model, &plain, 60);
+        assert!(distance < 1e-8, "case {case} by series: {distance:e}");
+    }
+}

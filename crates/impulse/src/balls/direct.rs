@@ -1,15 +1,14 @@
 //! The direct solver for ball joints: Newton on all of them at once.
 
-use gelenk_model::math::{Mat3, Vec3};
+use gelenk_model::math::Vec3;
 
 use super::Balls;
-use super::factor::Upper;
 use super::group::{Group, Slot};
 use crate::error::StepError;
-use crate::lanes::{F, V};
+use crate::lanes::{F, M, V};
 use crate::method::Method;
 use crate::rows::{Look, Rows};
-use crate::solver::{Worst, newton};
+use crate::solver::{Worst, lost_positions, lost_velocities, newton};
 
 /// Weakest pivot with which a guess is taken. Near singular positions impulses are large and tell little of the next ones; the
 /// solution to follow is there the one nearest to free flight.
@@ -36,17 +35,7 @@ impl Balls {
             for (k, column) in own.iter().enumerate() {
                 let w = group.inertia_inv.matrix().times_cross(column.r);
                 let m = group.mass_inv;
-                // E/m − r× W of the joint with itself: the upper half.
-                let (x, y, z) = (column.r.x, column.r.y, column.r.z);
-                let upper = [
-                    m - (y * w.x.z - z * w.x.y),
-                    z * w.y.y - y * w.y.z,
-                    z * w.z.y - y * w.z.z,
-                    m - (z * w.y.x - x * w.y.z),
-                    x * w.z.z - z * w.z.x,
-                    m - (x * w.z.y - y * w.z.x),
-                ]
-                .map(F::to_array);
+                let upper = own_response(m, column.r, &w).map(F::to_array);
                 for (lane, &joint) in column.joint.iter().enumerate() {
                     for (k, upper) in factor.diagonal(joint).iter_mut().zip(&upper) {
                         *k += upper[lane];
@@ -98,10 +87,7 @@ impl Balls {
     ) -> Result<u64, StepError> {
         self.begin_positions(before, part);
         let found = self.close(method, look, floor, rows.work_allowed);
-        for ((joint, p), gap_squared) in self.joints.iter().zip(&self.p).zip(&self.gap_squared) {
-            rows.impulse[joint.row..][..3].copy_from_slice(p.as_slice());
-            rows.gap[joint.block] = gap_squared.sqrt();
-        }
+        self.write(&mut rows.impulse, &mut rows.gap);
         found.map_err(|lost| lost_positions(lost, &rows.gap, look.t))
     }
 
@@ -126,14 +112,9 @@ impl Balls {
     ) -> Result<u64, StepError> {
         self.p.fill(Vec3::zeros());
         self.x.fill(Vec3::zeros());
-        let found = newton(self, false, |b| b.look_velocities(tolerance), Balls::solve);
+        let found = newton(self, false, |b| b.see_rates(tolerance, -1.0), Balls::solve);
         self.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
-        found.map_err(|(block, sweeps)| StepError::Velocities {
-            block,
-            error: rows.velocity_error[block],
-            sweeps,
-            t,
-        })
+        found.map_err(|lost| lost_velocities(lost, &rows.velocity_error, t))
     }
 
     /// Begins a position correction with the impulses `part` times `guess`, unless the position is nearly singular.
@@ -148,17 +129,8 @@ impl Balls {
 
     /// Applies the impulses x, looks at C(t+h) and leaves −(C − target)/h as the right side of the next solve.
     fn look(&mut self, look: &Look<'_>, tolerance: f64, floor: f64, allowed: f64) -> Worst {
-        let gravity = V::splat(&self.gravity);
-        self.apply_and_see(|group| {
-            group.look_ahead(gravity, look.flight, look.h);
-            let (s_ahead, turn) = (group.s_ahead, group.turn);
-            move |slot: &Slot| (s_ahead + turn.rotate(slot.r)) * slot.sign
-        });
-        for (joint, point) in &self.still {
-            self.x[*joint] += point;
-        }
         let rate = -1.0 / look.h;
-        let mut worst = self.judge(tolerance.max(floor), |own| own.max(floor), rate);
+        let mut worst = self.see_ahead(look, tolerance, floor, rate);
         for (x, target) in self.x.iter_mut().zip(&self.target) {
             *x -= target * rate;
         }
@@ -169,13 +141,35 @@ impl Balls {
         worst
     }
 
-    /// Applies the impulses x, looks at J v and leaves −J v as the right side of the next solve.
-    fn look_velocities(&mut self, tolerance: f64) -> Worst {
+    /// Applies the impulses x; x is then C(t+h) times `rate`.
+    #[inline(never)] // once, so that its loop is one piece
+    pub(super) fn see_ahead(
+        &mut self,
+        look: &Look<'_>,
+        tolerance: f64,
+        floor: f64,
+        rate: f64,
+    ) -> Worst {
+        let gravity = V::splat(&self.gravity);
+        self.apply_and_see(|group| {
+            group.look_ahead(gravity, look.flight, look.h);
+            let (s_ahead, turn) = (group.s_ahead, group.turn);
+            move |slot: &Slot| (s_ahead + turn.rotate(slot.r)) * slot.sign
+        });
+        for (joint, point) in &self.still {
+            self.x[*joint] += point;
+        }
+        self.judge(tolerance.max(floor), |own| own.max(floor), rate)
+    }
+
+    /// Applies the impulses x; x is then J v times `rate`.
+    #[inline(always)]
+    pub(super) fn see_rates(&mut self, tolerance: f64, rate: f64) -> Worst {
         self.apply_and_see(|group| {
             let (s_dot, omega) = (group.s_dot, group.omega);
-            move |slot: &Slot| (s_dot + omega.cross(slot.r)) * -slot.sign
+            move |slot: &Slot| (s_dot + omega.cross(slot.r)) * slot.sign
         });
-        self.judge(tolerance, |_| tolerance, 1.0)
+        self.judge(tolerance, |_| tolerance, rate)
     }
 
     /// v += M⁻¹ Jᵀ x; then x is the sum over the ends of each joint of what `see` finds there. In one go over the links: long chains wait
@@ -202,14 +196,21 @@ impl Balls {
     #[inline(always)]
     fn judge(&mut self, tolerance: f64, own: impl Fn(f64) -> f64, rate: f64) -> Worst {
         let Balls { joints, x, gap_squared, own_tolerances, .. } = self;
-        let mut worst = Worst::default();
+        let (mut most, mut sum, mut at) = (0.0, 0.0, 0);
         for (k, (gap_squared, x)) in gap_squared.iter_mut().zip(x.iter_mut()).enumerate() {
-            *gap_squared = x.norm_squared();
-            worst.see(*gap_squared, k);
+            let square = x.norm_squared();
+            (most, at) = if square > most { (square, k) } else { (most, at) };
+            sum += square;
+            *gap_squared = square;
             *x *= rate;
         }
-        worst.block = joints[worst.block].block;
-        worst.ratio /= tolerance * tolerance;
+        // What is not a number is the worst.
+        if !sum.is_finite() {
+            most = sum;
+            at = gap_squared.iter().position(|square| !square.is_finite()).unwrap_or(at);
+        }
+        let ratio = most / (tolerance * tolerance);
+        let mut worst = Worst { ratio, block: joints[at].block, work: 0.0 };
         if *own_tolerances {
             worst = Worst::default();
             for (joint, gap_squared) in joints.iter().zip(gap_squared.iter()) {
@@ -225,8 +226,16 @@ impl Balls {
         self.factor.solve(&mut self.x, &mut self.p);
     }
 
-    /// Ends a correction: gives impulses and errors back.
-    fn end(&self, impulse: &mut [f64], gap: &mut [f64]) {
+    /// Ends a correction: writes impulses and errors.
+    pub(crate) fn write(&self, impulse: &mut [f64], gap: &mut [f64]) {
+        for ((joint, p), gap_squared) in self.joints.iter().zip(&self.p).zip(&self.gap_squared) {
+            impulse[joint.row..][..3].copy_from_slice(p.as_slice());
+            gap[joint.block] = gap_squared.sqrt();
+        }
+    }
+
+    /// The same, impulses added to what is there.
+    pub(crate) fn end(&self, impulse: &mut [f64], gap: &mut [f64]) {
         for ((joint, p), gap_squared) in self.joints.iter().zip(&self.p).zip(&self.gap_squared) {
             for k in 0..3 {
                 impulse[joint.row + k] += p[k];
@@ -238,12 +247,8 @@ impl Balls {
 
 /// Three of these numbers.
 #[inline(always)]
-fn vector(numbers: &[f64], first: usize) -> Vec3 {
+pub(super) fn vector(numbers: &[f64], first: usize) -> Vec3 {
     Vec3::from_column_slice(&numbers[first..first + 3])
-}
-
-fn lost_positions((block, sweeps): (usize, u64), gap: &[f64], t: f64) -> StepError {
-    StepError::Positions { block, gap: gap[block], sweeps, t }
 }
 
 /// Adds a vector of each lane to what its joint has.
@@ -255,20 +260,16 @@ fn add(x: &mut [Vec3], slot: &Slot, v: V) {
     }
 }
 
-/// J̃⁻¹ r×.
+/// E/m − r× W of a joint with itself, which is symmetric: the upper half.
 #[inline(always)]
-pub(super) fn times_cross(inertia_inv: &Mat3, r: &Vec3) -> Mat3 {
-    let [x, y, z] = [0, 1, 2].map(|k| inertia_inv.column(k));
-    Mat3::from_columns(&[y * r.z - z * r.y, z * r.x - x * r.z, x * r.y - y * r.x])
-}
-
-/// k += E/m − r× W, which is symmetric.
-#[inline(always)]
-pub(super) fn add_own_response(k: &mut Upper, mass_inv: f64, r: &Vec3, w: &Mat3) {
-    k[0] += mass_inv - (r.y * w.m31 - r.z * w.m21);
-    k[1] -= r.y * w.m32 - r.z * w.m22;
-    k[2] -= r.y * w.m33 - r.z * w.m23;
-    k[3] += mass_inv - (r.z * w.m12 - r.x * w.m32);
-    k[4] -= r.z * w.m13 - r.x * w.m33;
-    k[5] += mass_inv - (r.x * w.m23 - r.y * w.m13);
+pub(super) fn own_response(m: F, r: V, w: &M) -> [F; 6] {
+    let V { x, y, z } = r;
+    [
+        m - (y * w.x.z - z * w.x.y),
+        z * w.y.y - y * w.y.z,
+        z * w.z.y - y * w.z.z,
+        m - (z * w.y.x - x * w.y.z),
+        x * w.z.z - z * w.z.x,
+        m - (x * w.z.y - y * w.z.x),
+    ]
 }

@@ -188,6 +188,34 @@ impl Group {
         };
     }
 
+    /// How many links there are.
+    pub(super) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Whether all are spheres or thin rods, whose ω stands still in flight but for a rod's spin about its axis.
+    pub(super) fn turns_evenly(&self) -> bool {
+        let slip = self.slip.to_array();
+        !self.asymmetric && slip.iter().all(|&slip| slip * (1.0 - slip) == 0.0)
+    }
+
+    /// Of links that turn evenly: centres after free flight over h, the vectors of their turns without spin, and those of the spin about the
+    /// axes of rods, if any; or their velocities.
+    pub(super) fn flight(
+        &self,
+        h: Option<f64>,
+        gravity: &Vec3,
+    ) -> ([Vec3; LANES], [Vec3; LANES], Option<[Vec3; LANES]>) {
+        let Some(h) = h else { return (self.s_dot.each(), self.omega.each(), None) };
+        let (step, gravity) = (F::splat(h), V::splat(gravity));
+        let s_ahead = self.s + (self.s_dot + gravity * F::splat(0.5 * h)) * step;
+        let c = self.slip * self.omega.dot(self.e);
+        let turn = (self.omega - self.e * c) * step;
+        // A rod turns across its axis; what c has then is rounding.
+        let spins = (c * step).to_array().iter().any(|c| c.abs() > f64::EPSILON);
+        (s_ahead.each(), turn.each(), spins.then(|| (self.e * (c * step)).each()))
+    }
+
     /// Turns and angular velocities after free flight, link by link.
     fn each_turn(&self, flight: Flight, h: f64) -> (Q, V) {
         let (inertia, inertia_inv) = (self.inertia.each(), self.inertia_inv_body.each());

@@ -1,8 +1,8 @@
 //! Mechanisms held together by ball joints alone: chains, trees and loops of links.
 //!
-//! The same equations as everywhere, laid out for speed: a [`Link`] holds all that a body needs in one place, its
-//! [`End`]s are the joint points on it, and a joint's K is 3 × 3. Rows of numbers and Jacobians are not needed. Everything
-//! here comes to the same numbers as the general rows, but for rounding.
+//! The same equations as everywhere, laid out for speed: a [`Group`] holds all that four bodies need in one place, its
+//! [`Slot`]s are the joint points on them, and a joint's K is 3 × 3. Rows of numbers and Jacobians are not needed. The direct
+//! solver comes to the same numbers as with the general rows, but for rounding; sweeps to the same within tolerance.
 #![expect(clippy::inline_always, reason = "the hot loops: measured")]
 
 mod direct;
@@ -14,26 +14,26 @@ use gelenk_model::joint::JointKind;
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{RowBlock, RowKind};
 use gelenk_model::{BodyId, Flight, Model, State, Twist, Wrench};
-use nalgebra::Quaternion;
 
 use crate::error::StepError;
-use crate::flight::{self, Top, exp};
+use crate::flight::Top;
 use crate::lanes::{LANES, V};
 use crate::scratch::Bodies;
 use factor::Factor;
 use group::{Group, Slot, groups};
-use sweep::{Pair, pairs};
+use sweep::{Ahead, Pair, pairs};
 
 /// Ball joints and the bodies they hold.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what is ready, and what there is")]
 pub(crate) struct Balls {
-    links: Vec<Link>,
-    /// Joints in the order of the model's row blocks, for sweeps.
-    pairs: Vec<Pair>,
     /// In elimination order.
     joints: Vec<Joint>,
-    /// Links four at a time, for the direct solver, and their ends.
+    /// Joints in the order of the model's row blocks, for sweeps; which of them each joint is; and where the links, and the ground, go.
+    pairs: Vec<Pair>,
+    pair_of: Vec<usize>,
+    aheads: Vec<Ahead>,
+    /// Links four at a time, and their ends.
     groups: Vec<Group>,
     slots: Vec<Slot>,
     /// Impulses of the last solve, not applied yet, then right sides of the next one; as `joints`, and one more.
@@ -55,6 +55,8 @@ pub(crate) struct Balls {
     couplings: Vec<[usize; LANES]>,
     /// Points of fixed bodies: joint, body, place in its frame, sign; constant.
     anchors: Vec<(usize, usize, Vec3, f64)>,
+    /// Whether all links are spheres or thin rods; constant.
+    evenly: bool,
     /// Whether every body that moves is a link; constant.
     whole: bool,
     gravity: Vec3,
@@ -62,40 +64,23 @@ pub(crate) struct Balls {
     written: Option<(f64, f64, f64)>,
     /// Whether groups and joints belong to the poses of the bodies.
     ready: bool,
-    /// Whether `links` and `pairs` do.
-    links_ready: bool,
     /// Whether `factor` does.
     factor_ready: bool,
     /// Its weakest pivot: 1 is strong, 0 singular.
     weakest: f64,
 }
 
-/// A body that moves, for sweeps.
+/// A body that moves.
 #[derive(Clone, Debug)]
 struct Link {
     body: usize,
-    /// Not one that moves, but what stands still.
-    ground: bool,
     first_end: usize,
     last_end: usize,
-    mass_inv: f64,
-    gravity: Vec3,
     /// 1 − J_axis/J of a symmetric top, 0 for a spherical one; `axis` is the axis.
     slip: f64,
     axis: usize,
     /// Neither: it turns by its Taylor series.
     asymmetric: bool,
-    /// Centre at time t, m.
-    s: Vec3,
-    /// Axis of symmetry at time t.
-    e: Vec3,
-    /// Velocity of its centre and angular velocity at time t, on which impulses act.
-    s_dot: Vec3,
-    omega: Vec3,
-    /// Where free flight takes it, for sweeps: centre and turn, if `looked`.
-    s_ahead: Vec3,
-    turn: Quaternion<f64>,
-    looked: bool,
 }
 
 /// The point of a joint on a link.
@@ -180,21 +165,11 @@ impl Balls {
                 };
                 links.push(Link {
                     body,
-                    ground: false,
                     first_end: ends.len() - own.len(),
                     last_end: ends.len(),
-                    mass_inv: definition.mass_inv,
-                    gravity: model.gravity,
                     slip,
                     axis,
                     asymmetric,
-                    s: Vec3::zeros(),
-                    e: Vec3::zeros(),
-                    s_dot: Vec3::zeros(),
-                    omega: Vec3::zeros(),
-                    s_ahead: Vec3::zeros(),
-                    turn: Quaternion::identity(),
-                    looked: false,
                 });
             }
         }
@@ -205,8 +180,6 @@ impl Balls {
         let (n, links_count) = (joints.len(), links.len());
         let factor = Factor::new(&touched, &place);
         let (groups, slots) = groups(model, &links, &ends, n);
-        let pairs = pairs(model, &links);
-        links.push(Link::ground());
         let mut couplings = Vec::new();
         for group in &groups {
             let own = &slots[group.first_slot..group.last_slot];
@@ -220,7 +193,11 @@ impl Balls {
                 }));
             }
         }
+        let (pairs, aheads) = pairs(model, &links, &joints, &between);
         Some(Balls {
+            pairs,
+            pair_of: order,
+            aheads,
             x: vec![Vec3::zeros(); n + 1],
             e: vec![Vec3::zeros(); n + 1],
             p: vec![Vec3::zeros(); n],
@@ -228,10 +205,9 @@ impl Balls {
             target: Vec::with_capacity(n),
             still: Vec::with_capacity(anchors.len()),
             own_tolerances: joints.iter().any(|joint| joint.tolerance.is_some()),
+            evenly: groups.iter().all(Group::turns_evenly),
             groups,
             slots,
-            pairs,
-            links,
             joints,
             couplings,
             whole: links_count == model.bodies.iter().filter(|b| !b.fixed).count(),
@@ -240,7 +216,6 @@ impl Balls {
             anchors,
             factor,
             ready: false,
-            links_ready: false,
             factor_ready: false,
             weakest: 0.0,
         })
@@ -248,7 +223,7 @@ impl Balls {
 
     /// Marks all that follows from the poses as out of date.
     pub(crate) fn forget_poses(&mut self) {
-        (self.ready, self.links_ready, self.factor_ready) = (false, false, false);
+        (self.ready, self.factor_ready) = (false, false);
         self.written = None;
     }
 
@@ -257,15 +232,14 @@ impl Balls {
         self.whole
     }
 
-    /// Takes a state, poses and velocities, for the direct solver; false where it is nearly singular.
-    pub(crate) fn read_state(&mut self, state: &State) -> bool {
+    /// Takes a state, poses and velocities.
+    pub(crate) fn read_state(&mut self, state: &State) {
         let mut same = self.ready;
         for group in &mut self.groups {
             same &= group.has_poses(state);
             group.read_velocities(|i| (&state.s_dot[i], &state.omega[i]));
         }
         self.take_poses(state, same);
-        self.factorize()
     }
 
     /// Free flight over `h` to time `t`; poses go to the state at once, velocities too if they stay as they are.
@@ -290,7 +264,7 @@ impl Balls {
         }
         state.t = t;
         self.written = velocities.then_some((t, energies.0, energies.1));
-        (self.factor_ready, self.links_ready) = (false, false);
+        self.factor_ready = false;
         Ok(())
     }
 
@@ -322,7 +296,7 @@ impl Balls {
         }
     }
 
-    /// Takes the poses of a state, for the direct solver.
+    /// Takes the poses of a state.
     pub(crate) fn prepare(&mut self, state: &State) {
         let same = self.ready && self.groups.iter().all(|group| group.has_poses(state));
         self.take_poses(state, same);
@@ -361,45 +335,5 @@ impl Balls {
                 bodies.touch(i);
             });
         }
-    }
-}
-
-impl Link {
-    /// The ground, which nothing moves.
-    fn ground() -> Self {
-        let zero = Vec3::zeros();
-        Link {
-            body: 0,
-            ground: true,
-            first_end: 0,
-            last_end: 0,
-            mass_inv: 0.0,
-            gravity: zero,
-            slip: 0.0,
-            axis: 0,
-            asymmetric: false,
-            s: zero,
-            e: zero,
-            s_dot: zero,
-            omega: zero,
-            s_ahead: zero,
-            turn: Quaternion::identity(),
-            looked: true,
-        }
-    }
-
-    /// The paper's LookAhead: centre and turn after free flight over `h`.
-    #[inline(always)]
-    fn look_ahead(&self, bodies: &Bodies, flight: Flight, h: f64) -> (Vec3, Quaternion<f64>) {
-        let s = self.s + (self.s_dot + self.gravity * (0.5 * h)) * h;
-        if self.asymmetric || !matches!(flight, Flight::Exact) {
-            return (s, flight::turn(&bodies.spinner(self.body), &self.omega, flight, h));
-        }
-        let c = self.slip * self.omega.dot(&self.e);
-        // A rod turns across its axis; what c has then is rounding.
-        if (c * h).abs() <= f64::EPSILON {
-            return (s, exp(&(self.omega * h)));
-        }
-        (s, exp(&((self.omega - self.e * c) * h)) * exp(&(self.e * (c * h))))
     }
 }

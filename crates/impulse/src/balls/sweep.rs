@@ -1,226 +1,327 @@
 //! The papers' sweep for ball joints: one joint after the other.
 //!
-//! Each correction waits for the one before, so what counts is how long the way is from an error to the next look: impulses turn into
-//! changes of ω by matrices made once a step.
+//! Each correction waits for the one before, so what counts is how long the way is from an error to the next look. The two links of a joint
+//! go side by side; their turn over a step is kept as the vector x = ω h, and free flight takes a point with lever r to
+//! ```text
+//! s + h v + h²/2 g + r + sinc x (x × r) + (1 − cos x)/x² (x × (x × r))
+//! ```
+//! (the formula of Rodrigues), where the products do not wait for the series. Impulses change x and the centre ahead by matrices made once a step.
+//! Velocities go the same way, with v and ω in place of centre and turn.
+//!
+//! Links are rods or spheres here, whose ω is constant in flight but for a spin about a rod's own axis: that spin turns the lever before.
 
-use gelenk_model::joint::JointKind;
 use gelenk_model::math::{Mat3, Vec3};
-use gelenk_model::rows::RowKind;
-use gelenk_model::{BodyId, Model};
+use gelenk_model::{Flight, Model};
+use wide::f64x2;
 
-use super::direct::{add_own_response, times_cross};
+use super::direct::{own_response, vector};
 use super::factor::{Upper, inverse, matrix};
-use super::{Balls, Link};
-use crate::rows::Look;
-use crate::scratch::Bodies;
+use super::{Balls, Joint, Link};
+use crate::flight::{COS, SHORT, SINC, cos_sinc, exp, rotate};
+use crate::lanes::{F, V};
+use crate::rows::{Look, Rows};
+use crate::solver::part_of_gap;
 
 /// A ball joint for the sweep. C = p_b − p_a; the impulse acts on b, its opposite on a.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
-    /// First row in the model.
-    row: usize,
+    /// Its place in elimination order.
+    joint: usize,
     /// Links a and b; one beyond the last is the ground.
-    a: usize,
-    b: usize,
-    bodies: [usize; 2],
-    r_a_body: Vec3,
-    r_b_body: Vec3,
-    /// Levers at time t; 0 on the ground.
-    r_a: Vec3,
-    r_b: Vec3,
-    /// The part of C that stands still: points of the ground.
-    still: Vec3,
-    /// What p_b − p_a is to be beside it: the target less `still`.
+    links: [usize; 2],
+    /// Levers at time t, turned by the spin; 0 on the ground.
+    r: Two,
+    /// What p_b − p_a is to be.
     aim: Vec3,
-    /// W = J̃⁻¹ r×: Δω_b = W_b p, Δω_a = −W_a p.
-    w_a: Mat3,
-    w_b: Mat3,
-    /// K⁻¹ of the joint alone, and W K⁻¹.
+    /// C there.
+    target: Vec3,
+    /// −span/m_a and span/m_b; span J̃⁻¹ r× in the same way, and times K⁻¹.
+    mass: f64x2,
+    w: [Two; 3],
+    wk: [Two; 3],
+    /// K of the joint alone, and its inverse.
+    k: Upper,
     k_inv: Mat3,
-    wk_a: Mat3,
-    wk_b: Mat3,
     /// Impulse so far, N s.
     p: Vec3,
-    /// Length of the error when last looked at.
-    error: f64,
 }
 
-/// The joints in the order of the model's row blocks.
-pub(super) fn pairs(model: &Model, links: &[Link]) -> Vec<Pair> {
-    let zero = Vec3::zeros();
+/// What free flight makes of a link: its centre ahead, m, and the vector of its turn, rad; or its velocities.
+#[derive(Clone, Debug)]
+pub(super) struct Ahead {
+    centre: Vec3,
+    turn: Vec3,
+}
+
+/// A vector of each of two links.
+#[derive(Clone, Copy, Debug)]
+struct Two {
+    x: f64x2,
+    y: f64x2,
+    z: f64x2,
+}
+
+impl Two {
+    const ZERO: Two = Two { x: f64x2::ZERO, y: f64x2::ZERO, z: f64x2::ZERO };
+
+    #[inline(always)]
+    fn new(a: &Vec3, b: &Vec3) -> Two {
+        Two { x: f64x2::new([a.x, b.x]), y: f64x2::new([a.y, b.y]), z: f64x2::new([a.z, b.z]) }
+    }
+
+    #[inline(always)]
+    fn each(self) -> [Vec3; 2] {
+        let (x, y, z) = (self.x.to_array(), self.y.to_array(), self.z.to_array());
+        [Vec3::new(x[0], y[0], z[0]), Vec3::new(x[1], y[1], z[1])]
+    }
+
+    /// Sets the vector of one link.
+    fn set(&mut self, side: usize, v: &Vec3) {
+        self.x.as_mut_array()[side] = v.x;
+        self.y.as_mut_array()[side] = v.y;
+        self.z.as_mut_array()[side] = v.z;
+    }
+
+    #[inline(always)]
+    fn plus(self, b: Two) -> Two {
+        Two { x: self.x + b.x, y: self.y + b.y, z: self.z + b.z }
+    }
+
+    #[inline(always)]
+    fn times(self, k: f64x2) -> Two {
+        Two { x: self.x * k, y: self.y * k, z: self.z * k }
+    }
+
+    #[inline(always)]
+    fn cross(self, b: Two) -> Two {
+        Two {
+            x: self.y * b.z - self.z * b.y,
+            y: self.z * b.x - self.x * b.z,
+            z: self.x * b.y - self.y * b.x,
+        }
+    }
+
+    #[inline(always)]
+    fn norm_squared(self) -> f64x2 {
+        self.x * self.x + self.y * self.y + self.z * self.z
+    }
+}
+
+/// Matrices of two links, by their columns, times the same vector.
+#[inline(always)]
+fn times(columns: &[Two; 3], v: &Vec3) -> Two {
+    let [x, y, z] = [v.x, v.y, v.z].map(f64x2::splat);
+    columns[0].times(x).plus(columns[1].times(y)).plus(columns[2].times(z))
+}
+
+/// sin x/x and (1 − cos x)/x² for z = x².
+#[inline(always)]
+fn turn_parts(z: f64x2) -> [f64x2; 2] {
+    let [a, b] = z.to_array();
+    if a.max(b) < 4.0 * SHORT {
+        let (z2, k) = (z * z, f64x2::splat);
+        let first = (k(1.0) + z * k(SINC[0])) + z2 * (k(SINC[1]) + z * k(SINC[2]));
+        let second = (k(-COS[0]) - z * k(COS[1])) - z2 * (k(COS[2]) + z * k(COS[3]));
+        let z4 = z2 * z2;
+        return [first + z4 * (k(SINC[3]) + z * k(SINC[4])), second - z4 * k(COS[4])];
+    }
+    // By half the angle.
+    let [a, b] = [a, b].map(|z| {
+        let (cos, sinc) = cos_sinc(0.25 * z);
+        [sinc * cos, 0.5 * sinc * sinc]
+    });
+    [f64x2::new([a[0], b[0]]), f64x2::new([a[1], b[1]])]
+}
+
+/// The joints in the order of the model's row blocks, and memory for the links.
+pub(super) fn pairs(
+    model: &Model,
+    links: &[Link],
+    joints: &[Joint],
+    between: &[[usize; 2]],
+) -> (Vec<Pair>, Vec<Ahead>) {
     let mut at_body = vec![links.len(); model.n_bodies()];
     for (k, link) in links.iter().enumerate() {
         at_body[link.body] = k;
     }
-    let pair = |rows: &gelenk_model::RowBlock| {
-        let RowKind::Joint(id) = rows.kind else { return None };
-        let joint = &model.joints[id.index()];
-        let JointKind::Ball(ball) = &joint.kind else { return None };
-        let bodies = joint.bodies.map(BodyId::index);
-        Some(Pair {
-            row: rows.first_row,
-            a: at_body[bodies[0]],
-            b: at_body[bodies[1]],
-            bodies,
-            r_a_body: ball.r_a_body,
-            r_b_body: ball.r_b_body,
-            r_a: zero,
-            r_b: zero,
-            still: zero,
+    let zero = Vec3::zeros();
+    let mut pairs: Vec<Pair> = between
+        .iter()
+        .enumerate()
+        .map(|(joint, bodies)| Pair {
+            joint,
+            links: bodies.map(|body| at_body[body]),
+            r: Two::ZERO,
             aim: zero,
-            w_a: Mat3::zeros(),
-            w_b: Mat3::zeros(),
+            target: zero,
+            mass: f64x2::ZERO,
+            w: [Two::ZERO; 3],
+            wk: [Two::ZERO; 3],
+            k: Upper::default(),
             k_inv: Mat3::zeros(),
-            wk_a: Mat3::zeros(),
-            wk_b: Mat3::zeros(),
             p: zero,
-            error: 0.0,
         })
-    };
-    model.rows.iter().filter_map(pair).collect()
+        .collect();
+    pairs.sort_by_key(|pair| joints[pair.joint].block);
+    (pairs, vec![Ahead { centre: zero, turn: zero }; links.len() + 1])
 }
 
 impl Balls {
-    /// Poses and velocities from `bodies`, K⁻¹ of every joint, and what C is to be. (n_rows)
-    pub(crate) fn begin_sweeps(&mut self, bodies: &Bodies, target: &[f64]) {
-        if !self.links_ready {
-            self.prepare_sweeps(bodies);
-        }
-        for link in self.links.iter_mut().filter(|link| !link.ground) {
-            let twist = &bodies.twists[link.body];
-            (link.s_dot, link.omega) = (twist.s_dot, twist.omega);
-            link.looked = false;
-        }
-        for pair in &mut self.pairs {
-            pair.p = Vec3::zeros();
-            pair.aim = Vec3::from_column_slice(&target[pair.row..][..3]) - pair.still;
-        }
+    /// Whether sweeps know how the links turn.
+    pub(crate) fn can_sweep(&self, flight: Flight) -> bool {
+        matches!(flight, Flight::Exact) && self.evenly
     }
 
-    fn prepare_sweeps(&mut self, bodies: &Bodies) {
-        for link in self.links.iter_mut().filter(|link| !link.ground) {
-            let pose = &bodies.poses[link.body];
-            link.s = pose.s;
-            link.e = pose.rot.column(link.axis).into();
-        }
-        for pair in &mut self.pairs {
-            pair.still = Vec3::zeros();
-            let mut k = Upper::default();
-            let sides =
-                [(pair.a, pair.bodies[0], pair.r_a_body), (pair.b, pair.bodies[1], pair.r_b_body)];
-            let [a, b] = [0, 1].map(|side| {
-                let (link, body, r_body) = sides[side];
-                let (link, pose) = (&self.links[link], &bodies.poses[body]);
-                if link.ground {
-                    let sign = if side == 1 { 1.0 } else { -1.0 };
-                    pair.still += pose.point(&r_body) * sign;
-                    return (Vec3::zeros(), Mat3::zeros());
-                }
-                let r = pose.rot * r_body;
-                let w = times_cross(&bodies.inertia_inv_world[body], &r);
-                add_own_response(&mut k, link.mass_inv, &r, &w);
-                (r, w)
-            });
-            // The masses alone make K regular.
-            pair.k_inv = inverse(&k, 0.0).map_or_else(Mat3::zeros, |(inverse, _)| matrix(&inverse));
-            (pair.r_a, pair.w_a, pair.wk_a) = (a.0, a.1, a.1 * pair.k_inv);
-            (pair.r_b, pair.w_b, pair.wk_b) = (b.0, b.1, b.1 * pair.k_inv);
-        }
-        self.links_ready = true;
-    }
-
-    /// Ends sweeps: gives impulses, errors and velocities back.
-    pub(crate) fn end_sweeps(&self, impulse: &mut [f64], error: &mut [f64], bodies: &mut Bodies) {
-        for (pair, error) in self.pairs.iter().zip(error) {
-            for k in 0..3 {
-                impulse[pair.row + k] += pair.p[k];
+    /// Begins sweeps: without impulses, over free flight to what C is to be, if not 0 (n_rows); or of velocities.
+    pub(crate) fn begin_sweeps(&mut self, look: Option<&Look<'_>>, target: Option<&[f64]>) {
+        let Balls { groups, slots, pairs, aheads, pair_of, joints, gravity, still, .. } = self;
+        let span = look.map_or(1.0, |look| look.h);
+        for pair in pairs.iter_mut() {
+            (pair.p, pair.k) = (Vec3::zeros(), Upper::default());
+            (pair.aim, pair.target) = (Vec3::zeros(), Vec3::zeros());
+            if let Some(target) = target {
+                pair.aim = vector(target, joints[pair.joint].row);
+                pair.target = pair.aim;
             }
-            *error = pair.error;
+            (pair.r, pair.mass, pair.w) = (Two::ZERO, f64x2::ZERO, [Two::ZERO; 3]);
         }
-        for link in self.links.iter().filter(|link| !link.ground) {
-            let twist = &mut bodies.twists[link.body];
-            (twist.s_dot, twist.omega) = (link.s_dot, link.omega);
-            bodies.touch(link.body);
+        if look.is_some() {
+            for (joint, point) in still.iter() {
+                pairs[pair_of[*joint]].aim -= point;
+            }
+        }
+        let mut first = 0;
+        for group in groups.iter() {
+            let n = group.len();
+            let (centre, turn, spin) = group.flight(look.map(|look| look.h), gravity);
+            for (k, ahead) in aheads[first..first + n].iter_mut().enumerate() {
+                (ahead.centre, ahead.turn) = (centre[k], turn[k]);
+            }
+            first += n;
+            let mass_inv = group.mass_inv.to_array();
+            for slot in &slots[group.first_slot..group.last_slot] {
+                let w = group.inertia_inv.matrix().times_cross(slot.r);
+                let upper = own_response(group.mass_inv, slot.r, &w).map(F::to_array);
+                let (r, sign) = (slot.r.each(), slot.sign.to_array());
+                let columns = [w.x, w.y, w.z].map(V::each);
+                for lane in 0..n {
+                    let Some(&pair) = pair_of.get(slot.joint[lane]) else { continue };
+                    let (pair, side) = (&mut pairs[pair], usize::from(sign[lane] > 0.0));
+                    for (k, upper) in pair.k.iter_mut().zip(&upper) {
+                        *k += upper[lane];
+                    }
+                    let lever = spin.map_or(r[lane], |spin| rotate(&exp(&spin[lane]), &r[lane]));
+                    pair.r.set(side, &lever);
+                    let part = sign[lane] * span;
+                    pair.mass.as_mut_array()[side] = part * mass_inv[lane];
+                    for (w, column) in pair.w.iter_mut().zip(&columns) {
+                        w.set(side, &(column[lane] * part));
+                    }
+                }
+            }
+        }
+        for pair in pairs {
+            // The masses alone make K regular.
+            pair.k_inv =
+                inverse(&pair.k, 0.0).map_or_else(Mat3::zeros, |(inverse, _)| matrix(&inverse));
+            pair.wk = [0, 1, 2].map(|c| times(&pair.w, &pair.k_inv.column(c).into()));
         }
     }
 
-    /// C(t+h) − target of row block `block`, and the length of C(t+h).
+    /// One sweep over C(t+h), or over J v where `h` is not there: each joint that is out of tolerance is corrected by −K⁻¹ e/h. `all`:
+    /// also those within. `slow`: only what is out of tolerance is taken away. Returns the corrections and the worst error over tolerance.
     #[inline(always)]
-    pub(crate) fn error_ahead(
+    pub(crate) fn sweep(
         &mut self,
-        block: usize,
-        look: &Look<'_>,
-        bodies: &Bodies,
-    ) -> (Vec3, f64) {
-        let pair = &mut self.pairs[block];
-        let p_a = self.links[pair.a].point_ahead(&pair.r_a, look, bodies);
-        let p_b = self.links[pair.b].point_ahead(&pair.r_b, look, bodies);
-        let apart = p_b - p_a;
-        pair.error = (apart + pair.still).norm_squared().sqrt();
-        (apart - pair.aim, pair.error)
+        h: Option<f64>,
+        tolerance: impl Fn(Option<f64>) -> f64,
+        all: bool,
+        slow: bool,
+    ) -> (u64, f64) {
+        let Balls { pairs, joints, aheads, own_tolerances, .. } = self;
+        let (common, rate) = (tolerance(None), h.map_or(1.0, |h| 1.0 / h));
+        let (mut corrections, mut worst, mut sum) = (0, 0.0, 0.0);
+        let (limit, weight) = (common * common, 1.0 / (common * common));
+        for pair in pairs.iter_mut() {
+            let (a, b) = (&aheads[pair.links[0]], &aheads[pair.links[1]]);
+            let (centre, turn) = (Two::new(&a.centre, &b.centre), Two::new(&a.turn, &b.turn));
+            let once = turn.cross(pair.r);
+            let [p_a, p_b] = if h.is_some() {
+                let twice = turn.cross(once);
+                let [first, second] = turn_parts(turn.norm_squared());
+                let turned = once.times(first).plus(twice.times(second));
+                centre.plus(pair.r).plus(turned).each()
+            } else {
+                centre.plus(once).each()
+            };
+            let e = p_b - p_a - pair.aim;
+            let gap_squared = (e + pair.target).norm_squared();
+            let (mut limit, mut weight) = (limit, weight);
+            if *own_tolerances {
+                let own = tolerance(joints[pair.joint].tolerance);
+                (limit, weight) = (own * own, 1.0 / (own * own));
+            }
+            let ratio = gap_squared * weight;
+            worst = if ratio > worst { ratio } else { worst };
+            sum += ratio;
+            // A NaN is out of tolerance.
+            if !all && gap_squared < limit {
+                continue;
+            }
+            corrections += 1;
+            let part = if slow { part_of_gap(ratio.sqrt()) } else { 1.0 };
+            let e = e * (rate * part);
+            let p = pair.k_inv * e;
+            pair.p -= p;
+            let [turn_a, turn_b] = turn.plus(times(&pair.wk, &-e)).each();
+            let [x, y, z] = [p.x, p.y, p.z].map(|p| pair.mass * f64x2::splat(-p));
+            let [centre_a, centre_b] = centre.plus(Two { x, y, z }).each();
+            aheads[pair.links[0]] = Ahead { centre: centre_a, turn: turn_a };
+            aheads[pair.links[1]] = Ahead { centre: centre_b, turn: turn_b };
+        }
+        // What is not a number is the worst.
+        (corrections, if sum.is_finite() { worst.sqrt() } else { sum })
     }
 
-    /// J v of row block `block`, and its length.
-    #[inline(always)]
-    pub(crate) fn error_rate(&mut self, block: usize) -> (Vec3, f64) {
-        let pair = &mut self.pairs[block];
-        let (a, b) = (&self.links[pair.a], &self.links[pair.b]);
-        let rate = b.s_dot + b.omega.cross(&pair.r_b) - a.s_dot - a.omega.cross(&pair.r_a);
-        pair.error = rate.norm_squared().sqrt();
-        (rate, pair.error)
+    /// Ends sweeps over C(t+h): applies the impulses to the links, looks, and returns the worst block.
+    pub(crate) fn end_positions(&mut self, look: &Look<'_>, tolerance: f64, floor: f64) -> usize {
+        self.take_impulses();
+        self.see_ahead(look, tolerance, floor, 1.0).block
     }
 
-    /// Applies −K⁻¹ e at row block `block`, K that of the joint alone.
-    #[inline(always)]
-    pub(crate) fn correct(&mut self, block: usize, e: &Vec3) {
-        let pair = &mut self.pairs[block];
-        let p = pair.k_inv * e;
-        pair.p -= p;
-        let a = &mut self.links[pair.a];
-        a.omega += pair.wk_a * e;
-        a.s_dot += p * a.mass_inv;
-        a.looked = a.ground;
-        let b = &mut self.links[pair.b];
-        b.omega -= pair.wk_b * e;
-        b.s_dot -= p * b.mass_inv;
-        b.looked = b.ground;
+    /// The same for J v.
+    pub(crate) fn end_velocities(&mut self, tolerance: f64) -> usize {
+        self.take_impulses();
+        self.see_rates(tolerance, 1.0).block
     }
 
-    /// Applies further impulses. (n_rows)
+    fn take_impulses(&mut self) {
+        for pair in &self.pairs {
+            (self.p[pair.joint], self.x[pair.joint]) = (pair.p, pair.p);
+        }
+    }
+
+    /// Adds further impulses. (n_rows)
     pub(crate) fn add(&mut self, delta: &[f64]) {
-        for pair in &mut self.pairs {
-            let p = Vec3::from_column_slice(&delta[pair.row..][..3]);
+        let Balls { pairs, joints, aheads, .. } = self;
+        for pair in pairs {
+            let p = vector(delta, joints[pair.joint].row);
             pair.p += p;
-            let a = &mut self.links[pair.a];
-            a.omega -= pair.w_a * p;
-            a.s_dot -= p * a.mass_inv;
-            a.looked = a.ground;
-            let b = &mut self.links[pair.b];
-            b.omega += pair.w_b * p;
-            b.s_dot += p * b.mass_inv;
-            b.looked = b.ground;
+            let by = times(&pair.w, &p).each();
+            let mass = pair.mass.to_array();
+            for side in [0, 1] {
+                let ahead = &mut aheads[pair.links[side]];
+                ahead.turn += by[side];
+                ahead.centre += p * mass[side];
+            }
         }
     }
 
     /// Writes the impulses so far. (n_rows)
-    pub(crate) fn write_impulses(&self, impulse: &mut [f64]) {
+    pub(crate) fn write_impulses(&self, rows: &mut Rows) {
         for pair in &self.pairs {
-            impulse[pair.row..][..3].copy_from_slice(pair.p.as_slice());
+            let row = self.joints[pair.joint].row;
+            rows.solution[row..][..3].copy_from_slice(pair.p.as_slice());
         }
-    }
-}
-
-impl Link {
-    /// Where free flight takes the point with lever r.
-    #[inline(always)]
-    fn point_ahead(&mut self, r: &Vec3, look: &Look<'_>, bodies: &Bodies) -> Vec3 {
-        if !self.looked {
-            (self.s_ahead, self.turn) = self.look_ahead(bodies, look.flight, look.h);
-            self.looked = true;
-        }
-        // s + R(q) r, summed so that what comes last is added last.
-        let u = Vec3::new(self.turn.i, self.turn.j, self.turn.k);
-        let twice = 2.0 * u.cross(r);
-        (self.s_ahead + r) + (self.turn.w * twice + u.cross(&twice))
     }
 }

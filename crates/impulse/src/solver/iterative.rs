@@ -1,11 +1,10 @@
 //! The papers' solver: one joint after the other, sweep after sweep.
-#![expect(clippy::inline_always, reason = "the hot sweep: measured a third faster")]
 
 use gelenk_model::Model;
 use gelenk_model::signal::Work;
 
 use super::direct::{settle_positions, settle_velocities};
-use super::{Anderson, Solver, norm};
+use super::{Anderson, Solver, lost_positions, lost_velocities, norm};
 use crate::balls::Balls;
 use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
@@ -53,11 +52,10 @@ impl Solver for Iterative {
         }
         let Scratch { bodies, rows, work, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
-            balls.begin_sweeps(bodies, &rows.target);
-            let rate = 1.0 / look.h;
-            let mut system = BallSweep { method, look, rate, floor, bodies, balls, rows };
-            let found = sweeps(&mut system, anderson, u64::MAX);
-            balls.end_sweeps(&mut rows.impulse, &mut rows.gap, bodies);
+            balls.read_velocities(bodies);
+            let found = sweep_ahead(balls, method, look, floor, true, rows, anderson);
+            balls.end(&mut rows.impulse, &mut rows.gap);
+            balls.write_velocities(bodies);
             found
         } else {
             rows.begin_positions(bodies);
@@ -82,12 +80,7 @@ impl Solver for Iterative {
                 other => other,
             }
         };
-        found.map_err(|(block, sweeps)| StepError::Positions {
-            block,
-            gap: scratch.rows.gap[block],
-            sweeps,
-            t: look.t,
-        })
+        found.map_err(|lost| lost_positions(lost, &scratch.rows.gap, look.t))
     }
 
     fn correct_velocities(
@@ -104,10 +97,10 @@ impl Solver for Iterative {
         }
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
-            balls.begin_sweeps(bodies, &rows.target);
-            let mut system = BallVelocitySweep { tolerance, balls, rows };
-            let found = sweeps(&mut system, anderson, u64::MAX);
-            balls.end_sweeps(&mut rows.velocity_impulse, &mut rows.velocity_error, bodies);
+            balls.read_velocities(bodies);
+            let found = sweep_rates(balls, tolerance, rows, anderson);
+            balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
+            balls.write_velocities(bodies);
             found
         } else {
             let most = rows.plain_sweeps();
@@ -128,13 +121,64 @@ impl Solver for Iterative {
                 other => other,
             }
         };
-        found.map_err(|(block, sweeps)| StepError::Velocities {
-            block,
-            error: scratch.rows.velocity_error[block],
-            sweeps,
-            t: at.t,
-        })
+        found.map_err(|lost| lost_velocities(lost, &scratch.rows.velocity_error, at.t))
     }
+}
+
+/// Sweeps of ball joints that begin with the velocities they have; impulses are written, not added.
+pub(crate) fn sweep_positions(
+    balls: &mut Balls,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    rows: &mut Rows,
+    anderson: &mut Anderson,
+) -> Result<u64, StepError> {
+    let found = sweep_ahead(balls, method, look, floor, false, rows, anderson);
+    balls.write(&mut rows.impulse, &mut rows.gap);
+    found.map_err(|lost| lost_positions(lost, &rows.gap, look.t))
+}
+
+/// The same for velocities; impulses are added.
+pub(crate) fn sweep_velocities(
+    balls: &mut Balls,
+    tolerance: f64,
+    t: f64,
+    rows: &mut Rows,
+    anderson: &mut Anderson,
+) -> Result<u64, StepError> {
+    let found = sweep_rates(balls, tolerance, rows, anderson);
+    balls.end(&mut rows.velocity_impulse, &mut rows.velocity_error);
+    found.map_err(|lost| lost_velocities(lost, &rows.velocity_error, t))
+}
+
+/// Sweeps until C(t+h) is 0, or the target of the rows.
+fn sweep_ahead(
+    balls: &mut Balls,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    to_target: bool,
+    rows: &mut Rows,
+    anderson: &mut Anderson,
+) -> Result<u64, (usize, u64)> {
+    balls.begin_sweeps(Some(look), to_target.then_some(&rows.target));
+    let found = sweeps(&mut BallSweep { method, look, floor, balls, rows }, anderson, u64::MAX);
+    let worst = balls.end_positions(look, method.tolerance, floor);
+    found.map_err(|(_, sweeps)| (worst, sweeps))
+}
+
+/// Sweeps until J v is 0.
+fn sweep_rates(
+    balls: &mut Balls,
+    tolerance: f64,
+    rows: &mut Rows,
+    anderson: &mut Anderson,
+) -> Result<u64, (usize, u64)> {
+    balls.begin_sweeps(None, None);
+    let found = sweeps(&mut BallVelocitySweep { tolerance, balls, rows }, anderson, u64::MAX);
+    let worst = balls.end_velocities(tolerance);
+    found.map_err(|(_, sweeps)| (worst, sweeps))
 }
 
 /// What is swept: positions or velocities, of general rows or of ball joints.
@@ -143,8 +187,8 @@ trait Swept {
     fn n_blocks(&self) -> usize;
     /// Whether someone wants to stop.
     fn given_up(&self) -> bool;
-    /// Looks at block `i` and corrects it as if it were alone, if `sweep` wants it.
-    fn correct(&mut self, i: usize, sweep: &mut Sweep);
+    /// Looks at the blocks one after the other and corrects each that `sweep` wants as if it were alone.
+    fn sweep(&mut self, sweep: &mut Sweep);
     /// The impulses so far. (n_rows)
     fn impulses(&mut self) -> &[f64];
     /// Adds `delta` to them, as far as bounds allow; true if some did not. (n_rows)
@@ -171,6 +215,23 @@ impl Swept for PositionSweep<'_> {
         self.rows.stop.is_asked()
     }
 
+    fn sweep(&mut self, sweep: &mut Sweep) {
+        for i in 0..self.n_blocks() {
+            self.correct(i, sweep);
+        }
+    }
+
+    fn impulses(&mut self) -> &[f64] {
+        &self.rows.impulse
+    }
+
+    fn add(&mut self, delta: &mut [f64]) -> bool {
+        self.rows.apply_all(delta, false, self.bodies)
+    }
+}
+
+impl PositionSweep<'_> {
+    /// Looks at block `i` and corrects it as if it were alone, if `sweep` wants it.
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
         if rows.inactive[i] {
@@ -241,14 +302,6 @@ impl Swept for PositionSweep<'_> {
             }
         }
     }
-
-    fn impulses(&mut self) -> &[f64] {
-        &self.rows.impulse
-    }
-
-    fn add(&mut self, delta: &mut [f64]) -> bool {
-        self.rows.apply_all(delta, false, self.bodies)
-    }
 }
 
 /// Velocity correction of general rows.
@@ -267,6 +320,23 @@ impl Swept for VelocitySweep<'_> {
         self.rows.stop.is_asked()
     }
 
+    fn sweep(&mut self, sweep: &mut Sweep) {
+        for i in 0..self.n_blocks() {
+            self.correct(i, sweep);
+        }
+    }
+
+    fn impulses(&mut self) -> &[f64] {
+        &self.rows.velocity_impulse
+    }
+
+    fn add(&mut self, delta: &mut [f64]) -> bool {
+        self.rows.apply_all(delta, true, self.bodies)
+    }
+}
+
+impl VelocitySweep<'_> {
+    /// Looks at block `i` and corrects it as if it were alone, if `sweep` wants it.
     fn correct(&mut self, i: usize, sweep: &mut Sweep) {
         let (rows, bodies) = (&mut *self.rows, &mut *self.bodies);
         if rows.inactive[i] {
@@ -316,26 +386,15 @@ impl Swept for VelocitySweep<'_> {
             }
         }
     }
-
-    fn impulses(&mut self) -> &[f64] {
-        &self.rows.velocity_impulse
-    }
-
-    fn add(&mut self, delta: &mut [f64]) -> bool {
-        self.rows.apply_all(delta, true, self.bodies)
-    }
 }
 
 /// Position correction of ball joints.
 struct BallSweep<'a> {
     method: &'a Method,
     look: &'a Look<'a>,
-    /// 1/h.
-    rate: f64,
     floor: f64,
-    bodies: &'a Bodies,
     balls: &'a mut Balls,
-    /// Tolerances, and memory for the impulses.
+    /// Memory for the impulses.
     rows: &'a mut Rows,
 }
 
@@ -348,19 +407,16 @@ impl Swept for BallSweep<'_> {
         self.rows.stop.is_asked()
     }
 
-    #[inline(always)]
-    fn correct(&mut self, i: usize, sweep: &mut Sweep) {
-        let block = &self.rows.blocks[i];
-        let tolerance = block.tolerance.unwrap_or(self.method.tolerance).max(self.floor);
-        let (e, gap) = self.balls.error_ahead(i, self.look, self.bodies);
-        if sweep.wants(i, gap, tolerance) {
-            let part = sweep.part(gap, tolerance) * self.rate;
-            self.balls.correct(i, &(e * part));
-        }
+    fn sweep(&mut self, sweep: &mut Sweep) {
+        let (common, floor) = (self.method.tolerance, self.floor);
+        let tolerance = |own: Option<f64>| own.unwrap_or(common).max(floor);
+        let h = Some(self.look.h);
+        let swept = self.balls.sweep(h, tolerance, sweep.all, sweep.slow);
+        sweep.take(swept);
     }
 
     fn impulses(&mut self) -> &[f64] {
-        self.balls.write_impulses(&mut self.rows.solution);
+        self.balls.write_impulses(self.rows);
         &self.rows.solution
     }
 
@@ -386,16 +442,13 @@ impl Swept for BallVelocitySweep<'_> {
         self.rows.stop.is_asked()
     }
 
-    #[inline(always)]
-    fn correct(&mut self, i: usize, sweep: &mut Sweep) {
-        let (rate, error) = self.balls.error_rate(i);
-        if sweep.wants(i, error, self.tolerance) {
-            self.balls.correct(i, &rate);
-        }
+    fn sweep(&mut self, sweep: &mut Sweep) {
+        let swept = self.balls.sweep(None, |_| self.tolerance, sweep.all, false);
+        sweep.take(swept);
     }
 
     fn impulses(&mut self) -> &[f64] {
-        self.balls.write_impulses(&mut self.rows.solution);
+        self.balls.write_impulses(self.rows);
         &self.rows.solution
     }
 
@@ -414,7 +467,6 @@ impl Rows {
 }
 
 /// Sweeps until all blocks are closed and returns the corrections, or the worst block and the sweeps done, `most` at most.
-#[inline(always)]
 fn sweeps(
     system: &mut impl Swept,
     anderson: &mut Anderson,
@@ -429,9 +481,7 @@ fn sweeps(
         if accelerate {
             anderson.before(system.impulses());
         }
-        for i in 0..n_blocks {
-            system.correct(i, &mut sweep);
-        }
+        system.sweep(&mut sweep);
         let given_up = system.given_up();
         corrections += sweep.corrections;
         if sweep.corrections == 0 {
@@ -524,13 +574,24 @@ impl Sweep {
 
 impl Sweep {
     /// Which part of a position error to take away: all of it, but where sweeps are slow only what is out of tolerance.
-    ///
-    /// Slow directions are those that impulses hardly move. To take a gap within tolerance away in one step h there
-    /// would need speeds of gap/(h ε) that have nothing to do with the motion.
     #[inline]
     fn part(&self, gap: f64, tolerance: f64) -> f64 {
-        if self.slow { (1.0 - 0.9 * tolerance / gap).max(0.0) } else { 1.0 }
+        if self.slow { part_of_gap(gap / tolerance) } else { 1.0 }
     }
+
+    /// Takes the corrections and the worst error of a sweep.
+    fn take(&mut self, (corrections, worst): (u64, f64)) {
+        (self.corrections, self.worst, self.size) = (corrections, worst, worst);
+    }
+}
+
+/// The part of a gap that is out of tolerance, given as their ratio.
+///
+/// Slow directions are those that impulses hardly move. To take a gap within tolerance away in one step h there
+/// would need speeds of gap/(h ε) that have nothing to do with the motion.
+#[inline]
+pub(crate) fn part_of_gap(ratio: f64) -> f64 {
+    (1.0 - 0.9 / ratio).max(0.0)
 }
 
 /// Watches whether sweeps converge.

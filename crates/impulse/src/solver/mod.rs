@@ -10,8 +10,9 @@ mod tree;
 pub use along::{Along, Crossing};
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
-pub(crate) use direct::{Law, eliminate, factorize, neighbours, newton};
+pub(crate) use direct::{Law, eliminate_in_turns, factorize, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
+pub(crate) use iterative::{part_of_gap, sweep_positions, sweep_velocities};
 pub use primal::Primal;
 pub use tree::Tree;
 pub(crate) use tree::settle_kick;
@@ -74,4 +75,14 @@ impl Worst {
             (self.ratio, self.block) = (ratio, block);
         }
     }
+}
+
+/// The error of a position correction that did not come to its end: its worst block, and sweeps or solves done.
+pub(crate) fn lost_positions((block, sweeps): (usize, u64), gap: &[f64], t: f64) -> StepError {
+    StepError::Positions { block, gap: gap[block], sweeps, t }
+}
+
+/// The same of a velocity correction.
+pub(crate) fn lost_velocities((block, sweeps): (usize, u64), error: &[f64], t: f64) -> StepError {
+    StepError::Velocities { block, error: error[block], sweeps, t }
 }

@@ -3,7 +3,7 @@
 mod dense;
 mod order;
 
-pub use order::{eliminate, neighbours};
+pub use order::{eliminate, eliminate_in_turns, neighbours};
 
 use crate::joint::MAX_ROWS;
 use dense::{

@@ -27,20 +27,36 @@ pub fn neighbours(rows: &impl ResponseRows, fixed: &[bool]) -> Vec<BTreeSet<usiz
 /// elimination touches.
 ///
 /// A chain or tree is eaten up from its leaves without any fill: linear time. In loops the fill stays near the loops.
-pub fn eliminate(mut graph: Vec<BTreeSet<usize>>) -> (Vec<usize>, Vec<Vec<usize>>) {
+pub fn eliminate(graph: Vec<BTreeSet<usize>>) -> (Vec<usize>, Vec<Vec<usize>>) {
+    by_least_degree(graph, false)
+}
+
+/// The same with ties by the time since a neighbour was eliminated: a chain is eaten up from both ends in turns, a tree from all its leaves.
+/// Blocks that follow each other in the order then hardly wait for each other.
+pub fn eliminate_in_turns(graph: Vec<BTreeSet<usize>>) -> (Vec<usize>, Vec<Vec<usize>>) {
+    by_least_degree(graph, true)
+}
+
+fn by_least_degree(
+    mut graph: Vec<BTreeSet<usize>>,
+    in_turns: bool,
+) -> (Vec<usize>, Vec<Vec<usize>>) {
     let n = graph.len();
-    let mut queue: BTreeSet<(usize, usize)> =
-        graph.iter().enumerate().map(|(i, near)| (near.len(), i)).collect();
+    // When a neighbour of each was eliminated last.
+    let mut since = vec![0; n];
+    let mut queue: BTreeSet<(usize, usize, usize)> =
+        graph.iter().enumerate().map(|(i, near)| (near.len(), 0, i)).collect();
     let (mut order, mut touched) = (Vec::with_capacity(n), Vec::with_capacity(n));
-    while let Some((_, i)) = queue.pop_first() {
+    while let Some((_, _, i)) = queue.pop_first() {
+        order.push(i);
         let near = std::mem::take(&mut graph[i]);
         for &j in &near {
-            queue.remove(&(graph[j].len(), j));
+            queue.remove(&(graph[j].len(), since[j], j));
             graph[j].remove(&i);
             graph[j].extend(near.iter().copied().filter(|&k| k != j));
-            queue.insert((graph[j].len(), j));
+            since[j] = if in_turns { order.len() } else { 0 };
+            queue.insert((graph[j].len(), since[j], j));
         }
-        order.push(i);
         touched.push(near.into_iter().collect());
     }
     (order, touched)

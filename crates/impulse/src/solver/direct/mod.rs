@@ -6,7 +6,7 @@ mod share;
 
 pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use gelenk_model::factor::Factor;
-pub(crate) use gelenk_model::factor::{eliminate, neighbours};
+pub(crate) use gelenk_model::factor::{eliminate, eliminate_in_turns, neighbours};
 pub(crate) use law::Law;
 pub use share::Sharing;
 pub(super) use share::share as share_loads;
