@@ -57,6 +57,14 @@ impl V {
         from_fn(|k| Vec3::new(x[k], y[k], z[k]))
     }
 
+    /// Adds to one lane.
+    #[inline(always)]
+    pub(crate) fn add_to(&mut self, lane: usize, v: &Vec3) {
+        self.x.as_mut_array()[lane] += v.x;
+        self.y.as_mut_array()[lane] += v.y;
+        self.z.as_mut_array()[lane] += v.z;
+    }
+
     #[inline(always)]
     pub(crate) fn dot(self, b: V) -> F {
         self.x * b.x + self.y * b.y + self.z * b.z

@@ -193,3 +193,31 @@ fn links_of_every_shape() {
         assert!(distance < 1e-8, "case {case} by series: {distance:e}");
     }
 }
+
+/// Two rods held together at two places, which holds one direction twice: sweeps must not let the two joints pull against each other until
+/// nothing is left of the velocities.
+#[test]
+fn two_joints_between_two_rods() {
+    let mut builder = Builder::new("twice");
+    let points = [0.0, 1.0, 2.0].map(|x| Vec3::new(x, 0.0, 0.0));
+    let bodies = [0, 1].map(|i| {
+        let centre = (points[i] + points[i + 1]) / 2.0;
+        let inertia = common::thin_rod(1.0, 1.0);
+        let mut def = gelenk_model::BodyDef::new(&format!("rod {i}"), 1.0, inertia).at(centre);
+        def.angular_velocity = Vec3::new(0.0, 3.0, 1.0);
+        builder.body(&def)
+    });
+    common::ball(&mut builder, "hung", BodyId::WORLD, bodies[0], points[0]);
+    common::ball(&mut builder, "one", bodies[0], bodies[1], points[1]);
+    common::ball(&mut builder, "other", bodies[0], bodies[1], Vec3::new(1.0, 0.2, 0.0));
+    let model = builder.finish();
+    let settings = settings(0.01, 1e-9);
+    let mut swept = Simulation::new(&model, &settings).expect("starts");
+    for step in 0..50 {
+        swept.step().expect("a step");
+        let gaps = swept.worst_gaps();
+        assert!(gaps.iter().all(|gap| *gap <= 1e-9), "step {step}: {gaps:?}");
+    }
+    let distance = distance_after(&model, &settings, 50);
+    assert!(distance < 1e-6, "{distance:e}");
+}

@@ -193,6 +193,12 @@ impl Group {
         self.n
     }
 
+    /// Changes the velocities of link `k`.
+    pub(super) fn move_on(&mut self, k: usize, s_dot: &Vec3, omega: &Vec3) {
+        self.s_dot.add_to(k, s_dot);
+        self.omega.add_to(k, omega);
+    }
+
     /// Whether all are spheres or thin rods, whose ω stands still in flight but for a rod's spin about its axis.
     pub(super) fn turns_evenly(&self) -> bool {
         let slip = self.slip.to_array();

@@ -21,7 +21,7 @@ use crate::lanes::{LANES, V};
 use crate::scratch::Bodies;
 use factor::Factor;
 use group::{Group, Slot, groups};
-use sweep::{Ahead, Pair, pairs};
+use sweep::{Moved, Pair, pairs};
 
 /// Ball joints and the bodies they hold.
 #[derive(Clone, Debug)]
@@ -29,10 +29,10 @@ use sweep::{Ahead, Pair, pairs};
 pub(crate) struct Balls {
     /// In elimination order.
     joints: Vec<Joint>,
-    /// Joints in the order of the model's row blocks, for sweeps; which of them each joint is; and where the links, and the ground, go.
+    /// Joints in the order of the model's row blocks, for sweeps; which of them each joint is; and how far impulses have moved the links, and the ground.
     pairs: Vec<Pair>,
     pair_of: Vec<usize>,
-    aheads: Vec<Ahead>,
+    moved: Vec<Moved>,
     /// Links four at a time, and their ends.
     groups: Vec<Group>,
     slots: Vec<Slot>,
@@ -193,11 +193,11 @@ impl Balls {
                 }));
             }
         }
-        let (pairs, aheads) = pairs(model, &links, &joints, &between);
+        let (pairs, moved) = pairs(model, &links, &joints, &between);
         Some(Balls {
             pairs,
             pair_of: order,
-            aheads,
+            moved,
             x: vec![Vec3::zeros(); n + 1],
             e: vec![Vec3::zeros(); n + 1],
             p: vec![Vec3::zeros(); n],

@@ -5,8 +5,9 @@
 //! ```text
 //! s + h v + h²/2 g + r + sinc x (x × r) + (1 − cos x)/x² (x × (x × r))
 //! ```
-//! (the formula of Rodrigues), where the products do not wait for the series. Impulses change x and the centre ahead by matrices made once a step.
-//! Velocities go the same way, with v and ω in place of centre and turn.
+//! (the formula of Rodrigues), where the products do not wait for the series. Impulses change x and the centre ahead by matrices made once a step;
+//! what they change is summed link by link, and gives the velocities in the end. (The sums of impulses would not: joints that hold the same
+//! thing twice may pull against each other without bound.) Velocities go the same way, with v and ω in place of centre and turn.
 //!
 //! Links are rods or spheres here, whose ω is constant in flight but for a spin about a rod's own axis: that spin turns the lever before.
 
@@ -20,7 +21,7 @@ use super::{Balls, Joint, Link};
 use crate::flight::{COS, SHORT, SINC, cos_sinc, exp, rotate};
 use crate::lanes::{F, V};
 use crate::rows::{Look, Rows};
-use crate::solver::part_of_gap;
+use crate::solver::{Worst, part_of_gap};
 
 /// A ball joint for the sweep. C = p_b − p_a; the impulse acts on b, its opposite on a.
 #[derive(Clone, Debug)]
@@ -31,6 +32,9 @@ pub(super) struct Pair {
     links: [usize; 2],
     /// Levers at time t, turned by the spin; 0 on the ground.
     r: Two,
+    /// Where the points are ahead, but for the turn, and the vectors of the turns, without impulses.
+    point: Two,
+    turn: Two,
     /// What p_b − p_a is to be.
     aim: Vec3,
     /// C there.
@@ -46,9 +50,9 @@ pub(super) struct Pair {
     p: Vec3,
 }
 
-/// What free flight makes of a link: its centre ahead, m, and the vector of its turn, rad; or its velocities.
+/// How impulses have changed what free flight makes of a link: its centre ahead, m, and the vector of its turn, rad; or its velocities.
 #[derive(Clone, Debug)]
-pub(super) struct Ahead {
+pub(super) struct Moved {
     centre: Vec3,
     turn: Vec3,
 }
@@ -139,7 +143,7 @@ pub(super) fn pairs(
     links: &[Link],
     joints: &[Joint],
     between: &[[usize; 2]],
-) -> (Vec<Pair>, Vec<Ahead>) {
+) -> (Vec<Pair>, Vec<Moved>) {
     let mut at_body = vec![links.len(); model.n_bodies()];
     for (k, link) in links.iter().enumerate() {
         at_body[link.body] = k;
@@ -152,6 +156,8 @@ pub(super) fn pairs(
             joint,
             links: bodies.map(|body| at_body[body]),
             r: Two::ZERO,
+            point: Two::ZERO,
+            turn: Two::ZERO,
             aim: zero,
             target: zero,
             mass: f64x2::ZERO,
@@ -163,7 +169,7 @@ pub(super) fn pairs(
         })
         .collect();
     pairs.sort_by_key(|pair| joints[pair.joint].block);
-    (pairs, vec![Ahead { centre: zero, turn: zero }; links.len() + 1])
+    (pairs, vec![Moved { centre: zero, turn: zero }; links.len() + 1])
 }
 
 impl Balls {
@@ -174,7 +180,7 @@ impl Balls {
 
     /// Begins sweeps: without impulses, over free flight to what C is to be, if not 0 (n_rows); or of velocities.
     pub(crate) fn begin_sweeps(&mut self, look: Option<&Look<'_>>, target: Option<&[f64]>) {
-        let Balls { groups, slots, pairs, aheads, pair_of, joints, gravity, still, .. } = self;
+        let Balls { groups, slots, pairs, moved, pair_of, joints, gravity, still, .. } = self;
         let span = look.map_or(1.0, |look| look.h);
         for pair in pairs.iter_mut() {
             (pair.p, pair.k) = (Vec3::zeros(), Upper::default());
@@ -184,20 +190,17 @@ impl Balls {
                 pair.target = pair.aim;
             }
             (pair.r, pair.mass, pair.w) = (Two::ZERO, f64x2::ZERO, [Two::ZERO; 3]);
+            (pair.point, pair.turn) = (Two::ZERO, Two::ZERO);
         }
         if look.is_some() {
             for (joint, point) in still.iter() {
                 pairs[pair_of[*joint]].aim -= point;
             }
         }
-        let mut first = 0;
+        moved.fill(Moved { centre: Vec3::zeros(), turn: Vec3::zeros() });
         for group in groups.iter() {
             let n = group.len();
             let (centre, turn, spin) = group.flight(look.map(|look| look.h), gravity);
-            for (k, ahead) in aheads[first..first + n].iter_mut().enumerate() {
-                (ahead.centre, ahead.turn) = (centre[k], turn[k]);
-            }
-            first += n;
             let mass_inv = group.mass_inv.to_array();
             for slot in &slots[group.first_slot..group.last_slot] {
                 let w = group.inertia_inv.matrix().times_cross(slot.r);
@@ -212,6 +215,9 @@ impl Balls {
                     }
                     let lever = spin.map_or(r[lane], |spin| rotate(&exp(&spin[lane]), &r[lane]));
                     pair.r.set(side, &lever);
+                    let point = if look.is_some() { centre[lane] + lever } else { centre[lane] };
+                    pair.point.set(side, &point);
+                    pair.turn.set(side, &turn[lane]);
                     let part = sign[lane] * span;
                     pair.mass.as_mut_array()[side] = part * mass_inv[lane];
                     for (w, column) in pair.w.iter_mut().zip(&columns) {
@@ -238,21 +244,22 @@ impl Balls {
         all: bool,
         slow: bool,
     ) -> (u64, f64) {
-        let Balls { pairs, joints, aheads, own_tolerances, .. } = self;
+        let Balls { pairs, joints, moved, own_tolerances, .. } = self;
         let (common, rate) = (tolerance(None), h.map_or(1.0, |h| 1.0 / h));
         let (mut corrections, mut worst, mut sum) = (0, 0.0, 0.0);
         let (limit, weight) = (common * common, 1.0 / (common * common));
         for pair in pairs.iter_mut() {
-            let (a, b) = (&aheads[pair.links[0]], &aheads[pair.links[1]]);
-            let (centre, turn) = (Two::new(&a.centre, &b.centre), Two::new(&a.turn, &b.turn));
+            let (a, b) = (&moved[pair.links[0]], &moved[pair.links[1]]);
+            let (centre, turned) = (Two::new(&a.centre, &b.centre), Two::new(&a.turn, &b.turn));
+            let turn = pair.turn.plus(turned);
             let once = turn.cross(pair.r);
             let [p_a, p_b] = if h.is_some() {
                 let twice = turn.cross(once);
                 let [first, second] = turn_parts(turn.norm_squared());
-                let turned = once.times(first).plus(twice.times(second));
-                centre.plus(pair.r).plus(turned).each()
+                let way = once.times(first).plus(twice.times(second));
+                pair.point.plus(centre).plus(way).each()
             } else {
-                centre.plus(once).each()
+                pair.point.plus(centre).plus(once).each()
             };
             let e = p_b - p_a - pair.aim;
             let gap_squared = (e + pair.target).norm_squared();
@@ -273,46 +280,54 @@ impl Balls {
             let e = e * (rate * part);
             let p = pair.k_inv * e;
             pair.p -= p;
-            let [turn_a, turn_b] = turn.plus(times(&pair.wk, &-e)).each();
+            let [turn_a, turn_b] = turned.plus(times(&pair.wk, &-e)).each();
             let [x, y, z] = [p.x, p.y, p.z].map(|p| pair.mass * f64x2::splat(-p));
             let [centre_a, centre_b] = centre.plus(Two { x, y, z }).each();
-            aheads[pair.links[0]] = Ahead { centre: centre_a, turn: turn_a };
-            aheads[pair.links[1]] = Ahead { centre: centre_b, turn: turn_b };
+            moved[pair.links[0]] = Moved { centre: centre_a, turn: turn_a };
+            moved[pair.links[1]] = Moved { centre: centre_b, turn: turn_b };
         }
         // What is not a number is the worst.
         (corrections, if sum.is_finite() { worst.sqrt() } else { sum })
     }
 
-    /// Ends sweeps over C(t+h): applies the impulses to the links, looks, and returns the worst block.
-    pub(crate) fn end_positions(&mut self, look: &Look<'_>, tolerance: f64, floor: f64) -> usize {
-        self.take_impulses();
-        self.see_ahead(look, tolerance, floor, 1.0).block
+    /// Ends sweeps over C(t+h): gives the links their velocities, and looks.
+    pub(crate) fn end_positions(&mut self, look: &Look<'_>, tolerance: f64, floor: f64) -> Worst {
+        self.give_velocities(1.0 / look.h);
+        self.see_ahead(look, tolerance, floor, 1.0)
     }
 
     /// The same for J v.
-    pub(crate) fn end_velocities(&mut self, tolerance: f64) -> usize {
-        self.take_impulses();
-        self.see_rates(tolerance, 1.0).block
+    pub(crate) fn end_velocities(&mut self, tolerance: f64) -> Worst {
+        self.give_velocities(1.0);
+        self.see_rates(tolerance, 1.0)
     }
 
-    fn take_impulses(&mut self) {
+    fn give_velocities(&mut self, rate: f64) {
+        let mut moved = self.moved.iter();
+        for group in &mut self.groups {
+            for k in 0..group.len() {
+                let Some(Moved { centre, turn }) = moved.next() else { return };
+                group.move_on(k, &(centre * rate), &(turn * rate));
+            }
+        }
+        self.x.fill(Vec3::zeros());
         for pair in &self.pairs {
-            (self.p[pair.joint], self.x[pair.joint]) = (pair.p, pair.p);
+            self.p[pair.joint] = pair.p;
         }
     }
 
     /// Adds further impulses. (n_rows)
     pub(crate) fn add(&mut self, delta: &[f64]) {
-        let Balls { pairs, joints, aheads, .. } = self;
+        let Balls { pairs, joints, moved, .. } = self;
         for pair in pairs {
             let p = vector(delta, joints[pair.joint].row);
             pair.p += p;
             let by = times(&pair.w, &p).each();
             let mass = pair.mass.to_array();
             for side in [0, 1] {
-                let ahead = &mut aheads[pair.links[side]];
-                ahead.turn += by[side];
-                ahead.centre += p * mass[side];
+                let moved = &mut moved[pair.links[side]];
+                moved.turn += by[side];
+                moved.centre += p * mass[side];
             }
         }
     }

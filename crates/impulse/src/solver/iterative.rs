@@ -4,7 +4,7 @@ use gelenk_model::Model;
 use gelenk_model::signal::Work;
 
 use super::direct::{settle_positions, settle_velocities};
-use super::{Anderson, Solver, lost_positions, lost_velocities, norm};
+use super::{Anderson, Solver, Worst, lost_positions, lost_velocities, norm};
 use crate::balls::Balls;
 use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
@@ -33,6 +33,12 @@ use crate::small;
 /// finite or grows to 1000 times that of the first sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Iterative;
+
+/// Sweeps of ball joints end within this part of the tolerance: the velocities that they lead to are rounded once more.
+const WITHIN: f64 = 1.0 - 1e-6;
+
+/// How much that may add where the tolerance is as small as rounding.
+const ROUNDED: f64 = 1.5;
 
 /// Sweeps before acceleration sets in.
 pub const PLAIN_SWEEPS: u64 = 40;
@@ -164,8 +170,7 @@ fn sweep_ahead(
 ) -> Result<u64, (usize, u64)> {
     balls.begin_sweeps(Some(look), to_target.then_some(&rows.target));
     let found = sweeps(&mut BallSweep { method, look, floor, balls, rows }, anderson, u64::MAX);
-    let worst = balls.end_positions(look, method.tolerance, floor);
-    found.map_err(|(_, sweeps)| (worst, sweeps))
+    ended(found, &balls.end_positions(look, method.tolerance, floor))
 }
 
 /// Sweeps until J v is 0.
@@ -177,8 +182,15 @@ fn sweep_rates(
 ) -> Result<u64, (usize, u64)> {
     balls.begin_sweeps(None, None);
     let found = sweeps(&mut BallVelocitySweep { tolerance, balls, rows }, anderson, u64::MAX);
-    let worst = balls.end_velocities(tolerance);
-    found.map_err(|(_, sweeps)| (worst, sweeps))
+    ended(found, &balls.end_velocities(tolerance))
+}
+
+/// What sweeps of ball joints have found, if the look at the velocities that they ended with sees it too, but for rounding.
+fn ended(found: Result<u64, (usize, u64)>, seen: &Worst) -> Result<u64, (usize, u64)> {
+    match found {
+        Ok(corrections) if seen.ratio <= ROUNDED => Ok(corrections),
+        Ok(sweeps) | Err((_, sweeps)) => Err((seen.block, sweeps)),
+    }
 }
 
 /// What is swept: positions or velocities, of general rows or of ball joints.
@@ -409,7 +421,7 @@ impl Swept for BallSweep<'_> {
 
     fn sweep(&mut self, sweep: &mut Sweep) {
         let (common, floor) = (self.method.tolerance, self.floor);
-        let tolerance = |own: Option<f64>| own.unwrap_or(common).max(floor);
+        let tolerance = |own: Option<f64>| WITHIN * own.unwrap_or(common).max(floor);
         let h = Some(self.look.h);
         let swept = self.balls.sweep(h, tolerance, sweep.all, sweep.slow);
         sweep.take(swept);
@@ -443,7 +455,7 @@ impl Swept for BallVelocitySweep<'_> {
     }
 
     fn sweep(&mut self, sweep: &mut Sweep) {
-        let swept = self.balls.sweep(None, |_| self.tolerance, sweep.all, false);
+        let swept = self.balls.sweep(None, |_| WITHIN * self.tolerance, sweep.all, false);
         sweep.take(swept);
     }
 
