@@ -24,7 +24,7 @@ Start here:
   gelenk check my.toml                degrees of freedom, redundant conditions, faults
   gelenk run my.toml                  run it
   gelenk derive my.toml               its equations of motion
-  gelenk compare my.toml              two engines against each other
+  gelenk compare my.toml              engines against each other
   gelenk view my.toml                 see it in the browser, drag bodies, change parameters
 
 A MODEL is a name from the gallery, the path of a .toml, .urdf or .xml (MJCF) file, or - for standard input.

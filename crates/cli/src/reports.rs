@@ -124,7 +124,7 @@ fn gaps(report: &mut Report, model: &Model, settings: &RunSettings, result: &Run
             block.name.clone(),
             gelenk::report::kind_name(&block.kind).to_owned(),
             format!("{gap:.2e}"),
-            format!("{:.1e}", block.tolerance.unwrap_or(settings.tolerance)),
+            format!("{:.1e}", crate::summary::allowed_gap(settings, block.tolerance)),
             format!("{rate:.2e}"),
         ]);
     }

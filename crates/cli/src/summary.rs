@@ -140,12 +140,22 @@ fn ledger_decimals(ledger: &Ledger) -> usize {
     decimals
 }
 
+/// The largest gap that the engine of a run allows a joint, which may have a tolerance of its own: the dae engine projects to its tolerance
+/// of the local error, whatever the joint's.
+pub(crate) fn allowed_gap(settings: &RunSettings, own: Option<f64>) -> f64 {
+    if settings.engine != "dae" {
+        return own.unwrap_or(settings.tolerance);
+    }
+    let (rtol, atol) = gelenk::dae::tolerances(settings);
+    rtol.max(atol).max(1e-13)
+}
+
 /// The gaps that came nearest to what is allowed.
 fn gaps(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
     if model.rows.is_empty() {
         return String::new();
     }
-    let allowed = |i: usize| model.rows[i].tolerance.unwrap_or(settings.tolerance);
+    let allowed = |i: usize| allowed_gap(settings, model.rows[i].tolerance);
     let share = |i: usize| report.worst_gaps[i] / allowed(i);
     let mut order: Vec<usize> = (0..model.rows.len()).collect();
     order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));

@@ -77,6 +77,30 @@ fn ctrl_c_stops_studies_and_verification_too() {
     json(&output);
 }
 
+/// Stopped in a later start than the first, which has come to an optimum: the answer is told, and goes on with `--resume`.
+#[test]
+fn ctrl_c_in_a_later_start_is_no_success() {
+    let folder = folder();
+    let child = start(folder.path(), &["optimize", "cart-pole", "--starts", "1000", "--json"]);
+    let begin = Instant::now();
+    let later = || {
+        let text = std::fs::read(folder.path().join("cart-pole.checkpoint")).unwrap_or_default();
+        String::from_utf8_lossy(&text).contains("\"found\":[{")
+    };
+    while !later() {
+        assert!(begin.elapsed() < Duration::from_mins(1), "no checkpoint of a later start appears");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 130, "{}", stderr(&output));
+    let value = json(&output);
+    assert_eq!(value["status"], "stopped", "{value:#}");
+    assert!(value["error"]["message"].as_str().unwrap().contains(" of 1000 "), "{value:#}");
+    let value = json_of(folder.path(), &["optimize", "cart-pole", "--starts", "3", "--resume"], 0);
+    assert!(value["starts"].as_array().unwrap().len() >= 3, "{value:#}");
+}
+
 /// A driven mass whose force has no value after 0.5 s.
 const FAILING: &str = r#"
 [model]

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gelenk::optimize::interior::Status;
-use gelenk::optimize::problem::{
-    Failed, Finished, Found, Live, Problem, RunOptions, Solution, optimize,
-};
+use gelenk::optimize::problem::{Failed, Finished, Live, Problem, RunOptions, Solution, optimize};
 use gelenk::optimize::{
     CheckpointError, DaeCertificate, answer_json, certify_by_dae, gallery, status_word,
 };
@@ -51,6 +49,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         (None, _) if manner.json => None,
         (None, _) => Some(PathBuf::from(format!("{stem}.mcap"))),
     };
+    if let (Some(path), None) = (&args.record, problem.model()) {
+        let message =
+            format!("`{}` cannot be written: the problem has no model to show", path.display());
+        return Err(Failure::input(message).help("--output FILE writes the motion's numbers"));
+    }
     let places = checkpoint.iter().chain(&args.output).chain(&recording).chain(&args.report);
     files::check_places(places, name)?;
     let warm = args.from.as_deref().map(read_motion).transpose()?;
@@ -101,6 +104,11 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let best = &finished.found[finished.best];
     let mut json = answer_json(&problem, &finished);
     json.insert("wall_seconds".to_owned(), wall_seconds.into());
+    // The best may be that of an earlier start.
+    let stopped = finished.found.iter().position(|found| found.status == Status::Stopped);
+    if stopped.is_some() {
+        json.insert("status".to_owned(), "stopped".into());
+    }
     let file = text;
     let mut failure = trouble;
     let again = if best.status == Status::Optimal {
@@ -149,6 +157,7 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     }
     if best.status == Status::Optimal
         && failure.is_none()
+        && stopped.is_none()
         && let Some(path) = &checkpoint
     {
         // Done: nothing to go on with.
@@ -158,33 +167,28 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     if let Some(failure) = failure {
         return Ok(answer.failed(failure));
     }
+    if let Some(start) = stopped {
+        let of = finished.starts;
+        let which = if of > 1 { format!(" in start {} of {of}", start + 1) } else { String::new() };
+        let iterations = finished.found[start].iterations;
+        let message = format!("by Ctrl-C{which} after {iterations} iterations");
+        let failure = Failure::new(Exit::Stopped, message);
+        return Ok(answer.failed(match checkpoint {
+            Some(_) => failure.help(format!("gelenk optimize {name} --resume goes on")),
+            None => failure,
+        }));
+    }
     if best.status == Status::Infeasible {
         // The question was answered, with no.
         let _ = writeln!(answer.text, "\n{}: {}", styled(WARN, "infeasible"), best.message);
         return Ok(answer.exit(Exit::Negative));
     }
-    if let Some(failure) = ended(best, checkpoint.as_deref(), name) {
+    if best.status != Status::Optimal {
+        let failure = Failure::new(Exit::Failed, best.message.clone())
+            .help("more iterations (--max-iterations), another guess, more starts (--starts 20) or a homotopy may help");
         answer = answer.failed(failure);
     }
     Ok(answer)
-}
-
-/// The failure that an end stands for, if it does.
-fn ended(best: &Found, checkpoint: Option<&Path>, name: &str) -> Option<Failure> {
-    let again = checkpoint.map(|_| format!("gelenk optimize {name} --resume goes on"));
-    let failure = match best.status {
-        Status::Optimal | Status::Infeasible => return None,
-        Status::Stopped => {
-            let failure = Failure::new(Exit::Stopped, format!("by Ctrl-C after {} iterations", best.iterations));
-            match again {
-                Some(again) => failure.help(again),
-                None => failure,
-            }
-        }
-        _ => Failure::new(Exit::Failed, best.message.clone())
-            .help("more iterations (--max-iterations), another guess, more starts (--starts 20) or a homotopy may help"),
-    };
-    Some(failure)
 }
 
 fn list() -> Answer {

@@ -148,6 +148,8 @@ pub struct Finished {
     pub best: usize,
     /// Distinct optima: indices of `found`, best first.
     pub distinct: Vec<usize>,
+    /// How many starts there were to be; fewer are found where the goal was reached, or someone stopped.
+    pub starts: usize,
     /// Names for the answer.
     pub states: Vec<Vec<String>>,
     /// Names of controls.
@@ -230,7 +232,7 @@ pub fn optimize(
         }
     }
     let best = order.first().copied().unwrap_or(0);
-    Ok(Finished { found, best, distinct, states, controls, free })
+    Ok(Finished { found, best, distinct, starts, states, controls, free })
 }
 
 fn kind_of(start: usize, seed: u64, warm: bool, still: bool) -> (Start, String) {
