@@ -195,8 +195,8 @@ pub(crate) struct SettingArgs {
     /// Leave velocities at the end of a step as they are (positions do not depend on it)
     #[arg(long, help_heading = "Method")]
     pub(crate) no_velocity_correction: bool,
-    /// Impacts of bodies: exact, each located in time, or coarse, all of a step at its end
-    #[arg(long, value_name = "HOW", value_parser = ["exact", "coarse"], help_heading = "Method")]
+    /// Impacts of bodies: exact, each located in time; coarse, all of a step at its end; or none: nothing touches
+    #[arg(long, value_name = "HOW", value_parser = ["exact", "coarse", "none"], help_heading = "Method")]
     pub(crate) contact: Option<String>,
     /// Halve steps in which joints act harder than size and speed of the bodies explain (order 2)
     #[arg(long, help_heading = "Method")]

@@ -454,3 +454,16 @@ fn an_accuracy_chooses_step_and_order_and_the_recording_verifies() {
     let args = ["run", "pendulum", "--accuracy", "1e-4", "--step", "0.1"];
     text_of(folder.path(), &args, 2);
 }
+
+/// Boxes fall freely through a floor that nothing touches: ½ g t², also in the recording made again.
+#[test]
+fn without_contact_boxes_fall_through_the_floor() {
+    let folder = folder();
+    let args = ["run", "stack", "--contact", "none", "--duration", "0.5", "--output", "s.mcap"];
+    let value = json_of(folder.path(), &args, 0);
+    let height = value["final"]["bodies"]["box0"]["position"][2].as_f64().unwrap();
+    let fallen = 0.5 * 9.81 * 0.25;
+    assert!((height - (0.1 - fallen)).abs() < 1e-9, "{value:#}");
+    assert_eq!(value["events"], serde_json::json!([]), "{value:#}");
+    text_of(folder.path(), &["verify", "s.mcap"], 0);
+}
