@@ -1,5 +1,6 @@
 //! Speed of a model of the gallery: `cargo run --release -p gelenk-impulse --example scene_speed -- hexapod 0.005 1000`, with other values for
-//! parameters after it: `stride=0 lift=0`.
+//! parameters after it: `stride=0 lift=0`, and for the settings of
+//! the run: `tolerance=1e-6 contact=coarse`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 
 use cpu_time::ProcessTime;
@@ -14,10 +15,16 @@ fn main() {
     };
     let scene = gelenk_scenes::scene(name).expect("a scene of that name");
     let pair = |other: &String| other.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
-    let overrides = others.iter().filter_map(pair).collect();
+    let pairs: Vec<(String, String)> = others.iter().filter_map(pair).collect();
+    let setting = |key: &str| pairs.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
+    let (tolerance, contact) = (setting("tolerance"), setting("contact"));
+    let overrides = pairs.into_iter().filter(|(k, _)| k != "tolerance" && k != "contact").collect();
     let options = gelenk_model::LoadOptions { overrides, ..gelenk_model::LoadOptions::default() };
     let model = gelenk_model::load_text(name, scene.text, &options).expect("a model").model;
-    let settings = RunSettings { step: h.parse().expect("a number"), ..model.run.clone() };
+    let tolerance = tolerance.map_or(model.run.tolerance, |v| v.parse().expect("a number"));
+    let contact = contact.unwrap_or(model.run.contact.clone());
+    let step = h.parse().expect("a number");
+    let settings = RunSettings { step, tolerance, contact, ..model.run.clone() };
     let steps: u32 = steps.parse().expect("a number");
     let mut simulation = Simulation::new(&model, &settings).expect("the model starts");
     let begin = ProcessTime::now();

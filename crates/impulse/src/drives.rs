@@ -1,8 +1,8 @@
 //! Force laws along joint coordinates: drives, springs and dampers at joints, evaluated together.
 
-use gelenk_model::force::JointAxis;
+use gelenk_model::force::{Account, JointAxis};
 use gelenk_model::joint::{JointKind, PairRow};
-use gelenk_model::math::Vec3;
+use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::rows::Instant;
 use gelenk_model::state::{Twist, Wrench};
 use gelenk_model::{BodyId, Model};
@@ -17,6 +17,26 @@ pub(crate) struct Drives {
     of_force: Vec<Option<usize>>,
     /// Whether all laws that read velocities act along joint coordinates; constant.
     complete: bool,
+    /// Where all laws are torques of hinges: each with its axis and its ledger line; constant. (n forces)
+    torques: Vec<Torque>,
+    /// Axes of the hinges of each body, with 1 where it is b, −1 where it is a; constant. (n_bodies)
+    pub of_body: Vec<Vec<(usize, f64)>>,
+}
+
+/// A law whose torque acts about the axis of a hinge.
+#[derive(Clone, Copy, Debug)]
+struct Torque {
+    axis: usize,
+    line: usize,
+}
+
+/// The place of a ledger line among the three.
+pub(crate) fn line_of(account: Account) -> usize {
+    match account {
+        Account::Potential => 0,
+        Account::Work => 1,
+        Account::Dissipation => 2,
+    }
 }
 
 /// A joint coordinate along which laws act.
@@ -33,6 +53,8 @@ pub(crate) struct Driven {
     slot: usize,
     /// q̇ at the last look.
     pub rate: f64,
+    /// q̇ before and after an instant, added, where that is known.
+    pub both: Option<f64>,
     /// Sum of −∂τ/∂q̇ of its laws at the last look.
     pub damping: f64,
     /// Sum of τ of its laws at the last look, all and by ledger line.
@@ -62,6 +84,7 @@ impl Drives {
                         q: 0.0,
                         slot,
                         rate: 0.0,
+                        both: None,
                         damping: 0.0,
                         force: 0.0,
                         lines: [0.0; 3],
@@ -75,7 +98,63 @@ impl Drives {
         }
         let mut laws = model.forces.iter().zip(&of_force);
         let complete = laws.all(|(f, own)| own.is_some() || !f.kind.law().depends_on_velocity());
-        Drives { ready: false, axes, of_force, complete }
+        // On bodies with mass about all axes a torque at a joint gives what it gives along the joint's coordinate.
+        let heavy = model.bodies.iter().all(|b| b.fixed || b.inertia_inv.min() > 0.0);
+        let torque = |(force, own): (&gelenk_model::force::Force, &Option<usize>)| {
+            let axis = (*own)?;
+            let joint = &model.joints[axes[axis].axis.joint.index()];
+            let turns = matches!(joint.kind, JointKind::Hinge(_));
+            (turns && heavy).then(|| Torque { axis, line: line_of(force.kind.law().account()) })
+        };
+        let torques: Option<Vec<Torque>> = model.forces.iter().zip(&of_force).map(torque).collect();
+        let torques = torques.unwrap_or_default();
+        let mut of_body = vec![Vec::new(); model.n_bodies()];
+        for (k, own) in axes.iter().enumerate() {
+            of_body[own.bodies[0]].push((k, -1.0));
+            of_body[own.bodies[1]].push((k, 1.0));
+        }
+        Drives { ready: false, axes, of_force, complete, torques, of_body }
+    }
+
+    /// Whether all laws are torques of hinges: then they are kept by axis, and bodies have no wrenches.
+    pub(crate) fn are_torques(&self) -> bool {
+        !self.torques.is_empty()
+    }
+
+    /// The laws at the rates of the last look, where they [are](Drives::are_torques) torques; false if one is not a finite number.
+    pub(crate) fn read_torques(&mut self, model: &Model, signals: &[f64], active: &[bool]) -> bool {
+        let mut sum = 0.0;
+        for own in &mut self.axes {
+            (own.damping, own.force, own.lines) = (0.0, 0.0, [0.0; 3]);
+        }
+        for (force, law) in model.forces.iter().zip(&self.torques) {
+            let own = &mut self.axes[law.axis];
+            if !active[own.axis.joint.index()] {
+                continue;
+            }
+            let Some(found) = force.kind.along(own.q, own.rate, signals) else { continue };
+            own.damping += found.damping;
+            own.force += found.force;
+            own.lines[law.line] += found.force;
+            sum += found.force;
+        }
+        sum.is_finite()
+    }
+
+    /// Ends an instant.
+    pub(crate) fn forget_rates(&mut self) {
+        for own in &mut self.axes {
+            own.both = None;
+        }
+    }
+
+    /// Coordinates at other poses, where the axes of the hinges are written: [`Driven::turn_about`].
+    pub(crate) fn place(&mut self, coordinates: &[f64]) {
+        for own in &mut self.axes {
+            own.q = coordinates[own.slot];
+            own.slides = false;
+        }
+        self.ready = true;
     }
 
     /// For hinges: whether the laws at the last look are straight lines from what they were when [`Driven::read`] was written, so that
@@ -96,13 +175,12 @@ impl Drives {
         for own in &mut self.axes {
             if !self.ready {
                 let joint = &model.joints[own.axis.joint.index()];
-                own.row = if let JointKind::Hinge(hinge) = &joint.kind {
+                if let JointKind::Hinge(hinge) = &joint.kind {
                     // The most of them, without looking further: b turns against a about the axis of a.
-                    let n = at.poses[own.bodies[0]].rot * hinge.axis();
-                    [0.0, 0.0, 0.0, -n.x, -n.y, -n.z, 0.0, 0.0, 0.0, n.x, n.y, n.z]
+                    own.turn_about(turned(&at.poses[own.bodies[0]].rot, &hinge.axis()));
                 } else {
-                    model.joint_coordinate_row(own.axis.joint, own.axis.which, at)
-                };
+                    own.row = model.joint_coordinate_row(own.axis.joint, own.axis.which, at);
+                }
                 own.q = at.coordinates[own.slot];
                 let w = &own.row;
                 own.slides = [w[0], w[1], w[2], w[6], w[7], w[8]].iter().any(|w| *w != 0.0);
@@ -126,7 +204,8 @@ impl Drives {
         }
         let (mut sums, mut size) = ([0.0; 3], 0.0);
         for own in &self.axes {
-            let way = 0.5 * dt * (own.rate_of(before) + own.rate_of(after));
+            let rates = own.both.unwrap_or_else(|| own.rate_of(before) + own.rate_of(after));
+            let way = 0.5 * dt * rates;
             for (sum, force) in sums.iter_mut().zip(own.lines) {
                 *sum += force * way;
             }
@@ -166,16 +245,41 @@ impl Driven {
         [self.force, self.rate, self.damping]
     }
 
+    /// τ of all its laws, or of those that do not dissipate.
+    pub(crate) fn torque(&self, dampers: bool) -> f64 {
+        if dampers { self.force } else { self.lines[0] + self.lines[1] }
+    }
+
+    /// The axis of a hinge: b turns about it against a.
+    pub(crate) fn axis_of_hinge(&self) -> Vec3 {
+        Vec3::new(self.row[9], self.row[10], self.row[11])
+    }
+
+    /// Writes it.
+    pub(crate) fn turn_about(&mut self, [x, y, z]: [f64; 3]) {
+        self.row = [0.0, 0.0, 0.0, -x, -y, -z, 0.0, 0.0, 0.0, x, y, z];
+    }
+
     /// W v.
     pub(crate) fn rate_of(&self, twists: &[Twist]) -> f64 {
+        if !self.slides {
+            // To the bit as four at a time.
+            let [a, b] = self.bodies.map(|body| &twists[body].omega);
+            let (n, d) = (&self.row[9..12], b - a);
+            return (n[0] * d.x + n[1] * d.y) + n[2] * d.z;
+        }
         let mut sum = 0.0;
         for (w, body) in self.row.chunks_exact(6).zip(self.bodies) {
             let v = &twists[body];
-            if self.slides {
-                sum += w[0] * v.s_dot.x + w[1] * v.s_dot.y + w[2] * v.s_dot.z;
-            }
+            sum += w[0] * v.s_dot.x + w[1] * v.s_dot.y + w[2] * v.s_dot.z;
             sum += w[3] * v.omega.x + w[4] * v.omega.y + w[5] * v.omega.z;
         }
         sum
     }
+}
+
+/// R n, to the bit as four at a time.
+fn turned(rot: &Mat3, n: &Vec3) -> [f64; 3] {
+    let [x, y, z] = rot.data.0;
+    [0, 1, 2].map(|k| (x[k] * n.x + y[k] * n.y) + z[k] * n.z)
 }

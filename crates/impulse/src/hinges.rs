@@ -12,7 +12,7 @@
 
 use gelenk_model::joint::JointKind;
 use gelenk_model::math::{Mat3, Vec3};
-use gelenk_model::rows::RowKind;
+use gelenk_model::rows::{RowKind, unwrap_angle};
 use gelenk_model::state::{Pose, Twist, Wrench};
 use gelenk_model::{BodyId, Model};
 
@@ -45,15 +45,19 @@ pub(crate) struct Group {
     tolerance: [Option<f64>; LANES],
     /// Bodies a and b.
     bodies: [[usize; LANES]; 2],
-    /// Levers, axis on a, directions across it on b, in the bodies' frames.
+    /// Where their angles are among the coordinates of a state.
+    slot: [usize; LANES],
+    /// Levers, directions across the axis and the axis on a, directions across it on b, in the bodies' frames.
     r_body: [V; 2],
+    x_body: [V; 2],
     n_body: V,
     u_body: [V; 2],
-    /// The same in the world, and k; written by [`Hinges::prepare`].
+    /// The same in the world, k, and cosine and sine of the angle; written by [`Hinges::prepare`].
     r: [V; 2],
     axis: V,
     u: [V; 2],
     k: [V; 2],
+    angle: [F; 2],
 }
 
 #[inline(always)]
@@ -139,12 +143,15 @@ impl Hinges {
                 tolerance: std::array::from_fn(|k| blocks[lane(k).0].tolerance),
                 bodies: [0, 1].map(|side: usize| number(&|k| lane(k).3[side])),
                 r_body: [0, 1].map(|side: usize| vectors(&|k| lane(k).2[side].origin)),
+                slot: number(&|k| model.joints[lane(k).1].first_coordinate),
+                x_body: [0, 1].map(|which| vectors(&|k| column(&lane(k).2[0].axes, which))),
                 n_body: vectors(&|k| column(&lane(k).2[0].axes, 2)),
                 u_body: [0, 1].map(|which| vectors(&|k| column(&lane(k).2[1].axes, which))),
                 r: [V::ZERO; 2],
                 axis: V::ZERO,
                 u: [V::ZERO; 2],
                 k: [V::ZERO; 2],
+                angle: [F::ZERO; 2],
             });
         }
         for (i, _, _, [a, b]) in &all {
@@ -207,11 +214,26 @@ impl Hinges {
     pub(crate) fn prepare(&mut self, bodies: &Bodies) {
         for group in self.groups.iter_mut().filter(|group| group.any()) {
             let rot = |side: usize| matrices(group.bodies[side], |i| &bodies.poses[i].rot);
-            let (rot_a, rot_b) = (rot(0), rot(1));
-            group.r = [rot_a * group.r_body[0], rot_b * group.r_body[1]];
-            group.axis = rot_a * group.n_body;
-            group.u = [rot_b * group.u_body[0], rot_b * group.u_body[1]];
-            group.k = [group.axis.cross(group.u[0]), group.axis.cross(group.u[1])];
+            group.prepare([rot(0), rot(1)]);
+        }
+    }
+
+    /// The same with the axes of both bodies of each group given.
+    #[inline(always)]
+    pub(crate) fn prepare_at(&mut self, axes: impl Fn(usize) -> [M; 2]) {
+        for (g, group) in self.groups.iter_mut().enumerate().filter(|(_, group)| group.any()) {
+            group.prepare(axes(g));
+        }
+    }
+
+    /// Angles at the prepared poses, counted on over full turns.
+    pub(crate) fn follow(&self, known: &mut [f64]) {
+        for group in self.used() {
+            let [cos, sin] = group.angle;
+            for lane in group.lanes() {
+                let slot = &mut known[group.slot[lane]];
+                *slot = unwrap_angle(sin.as_array()[lane].atan2(cos.as_array()[lane]), *slot);
+            }
         }
     }
 
@@ -332,6 +354,35 @@ impl Hinges {
 }
 
 impl Group {
+    #[inline(always)]
+    fn prepare(&mut self, [rot_a, rot_b]: [M; 2]) {
+        self.r = [rot_a * self.r_body[0], rot_b * self.r_body[1]];
+        self.axis = rot_a * self.n_body;
+        self.u = [rot_b * self.u_body[0], rot_b * self.u_body[1]];
+        self.k = [self.axis.cross(self.u[0]), self.axis.cross(self.u[1])];
+        self.angle = self.x_body.map(|x| self.u[0].dot(rot_a * x));
+    }
+
+    /// What impulses `p` of the hinges and `turn` about their axes give bodies a and b: forces and torques.
+    #[inline(always)]
+    pub(crate) fn given(&self, p: &[F; ROWS], turn: F) -> [[V; 2]; 2] {
+        let force = V { x: p[0], y: p[1], z: p[2] };
+        let tilt = self.k[0] * p[3] + self.k[1] * p[4] - self.axis * turn;
+        let torque = [tilt - self.r[0].cross(force), self.r[1].cross(force) - tilt];
+        [[force * F::splat(-1.0), torque[0]], [force, torque[1]]]
+    }
+
+    /// The axes one by one.
+    pub(crate) fn axes(&self) -> [Vec3; LANES] {
+        self.axis.each()
+    }
+
+    /// How fast b turns against a about the axis.
+    #[inline(always)]
+    pub(crate) fn turning(&self, [a, b]: &[Motion; 2]) -> F {
+        self.axis.dot(b.w - a.w)
+    }
+
     fn any(&self) -> bool {
         self.used != [false; LANES]
     }

@@ -1,11 +1,13 @@
 //! Force elements as half impulses at both ends of a step, and their entries in the ledger.
 
 use gelenk_model::Model;
-use gelenk_model::force::{Account, ForceContext};
+use gelenk_model::force::ForceContext;
+use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
 use gelenk_model::signal::Work;
 use gelenk_model::state::{State, Twist, Wrench};
 
+use crate::drives::line_of;
 use crate::error::StepError;
 use crate::scratch::{Bodies, Loads, same};
 use crate::step::StepReport;
@@ -40,9 +42,15 @@ pub(crate) fn evaluate_loads(
     loads.known = false;
     loads.twists.copy_from_slice(&bodies.twists);
     loads.active.clone_from(&state.active);
+    if loads.drives.are_torques()
+        && loads.drives.read_torques(model, &loads.signals, &state.active)
+    {
+        loads.known = true;
+        return Ok(());
+    }
+    let mut lines = [&mut loads.potential[..], &mut loads.work[..], &mut loads.dissipation[..]];
     let context = ForceContext { model, at, signals: &loads.signals };
-    let lines = [&mut loads.potential, &mut loads.work, &mut loads.dissipation];
-    for (wrench, _) in lines.into_iter().zip(loads.lines).filter(|(_, used)| *used) {
+    for (wrench, _) in lines.iter_mut().zip(loads.lines).filter(|(_, used)| *used) {
         wrench.fill(Wrench::zero());
     }
     for (i, force) in model.forces.iter().enumerate() {
@@ -50,11 +58,8 @@ pub(crate) fn evaluate_loads(
             continue;
         }
         let law = force.kind.law();
-        let (line, wrench) = match law.account() {
-            Account::Potential => (0, &mut loads.potential),
-            Account::Work => (1, &mut loads.work),
-            Account::Dissipation => (2, &mut loads.dissipation),
-        };
+        let line = line_of(law.account());
+        let wrench = &mut *lines[line];
         if !loads.drives.add_wrench(i, line, model, &loads.signals, wrench) {
             law.add_wrench(&context, wrench);
         }
@@ -97,6 +102,19 @@ fn is_finite(wrench: &Wrench) -> bool {
 
 /// v += dt M⁻¹ f.
 pub(crate) fn kick(bodies: &mut Bodies, loads: &Loads, dt: f64) {
+    if loads.drives.are_torques() {
+        for own in &loads.drives.axes {
+            let torque = own.axis_of_hinge() * (own.torque(true) * dt);
+            let [a, b] = own.bodies;
+            for (body, torque) in [(a, -torque), (b, torque)] {
+                if !bodies.fixed[body] {
+                    bodies.twists[body].omega += bodies.inertia_inv_world[body] * torque;
+                    bodies.touch(body);
+                }
+            }
+        }
+        return;
+    }
     for i in 0..bodies.twists.len() {
         if bodies.fixed[i] {
             continue;
@@ -113,6 +131,16 @@ pub(crate) fn kick(bodies: &mut Bodies, loads: &Loads, dt: f64) {
 /// The kinetic energy that the force elements give bodies at rest in `dt` seconds: Σ ½ dt² (f²/m + τ·I⁻¹ τ), J.
 pub(crate) fn energy_from_rest(bodies: &Bodies, loads: &Loads, dampers: bool, dt: f64) -> f64 {
     let mut sum = 0.0;
+    if loads.drives.are_torques() {
+        for (i, own) in loads.drives.of_body.iter().enumerate().filter(|(i, _)| !bodies.fixed[*i]) {
+            let torque: Vec3 = own.iter().map(|&(axis, sign)| {
+                let axis = &loads.drives.axes[axis];
+                axis.axis_of_hinge() * (sign * axis.torque(dampers))
+            }).sum();
+            sum += torque.dot(&(bodies.inertia_inv_world[i] * torque));
+        }
+        return 0.5 * dt * dt * sum;
+    }
     for i in (0..loads.potential.len()).filter(|&i| !bodies.fixed[i]) {
         let mut force = loads.potential[i].force + loads.work[i].force;
         let mut torque = loads.potential[i].torque + loads.work[i].torque;

@@ -252,7 +252,8 @@ impl Parts<'_> {
         };
         let change = kinetic + potential - self.kinetic - self.potential;
         let defect = change - report.work + report.dissipation + report.impact_loss;
-        let excused = self.excused_energy(scratch, part);
+        let fall = self.energy_of_a_fall(scratch, part, 0.0);
+        let excused = fall + self.excused_energy(scratch, part);
         let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
         // Energies of the impulses at both ends: kinetic energy rises by the one at the start and falls by the one at the end.
         let kick = report.kick.max(report.kick + defect);
@@ -290,10 +291,9 @@ impl Parts<'_> {
             !scratch.rows.contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
         let through = scratch.rows.through_contacts;
         // Where impacts are made in one go with the step, they are what goes through.
-        let explained = self.energy_of_a_fall(scratch, part, 0.0);
         let turned = !scratch.rows.at_once
             && level < ENERGY_HALVINGS
-            && through > explained + CONTACT_THROUGH * self.energy_scale.max(scale + excused);
+            && through > fall + CONTACT_THROUGH * self.energy_scale.max(scale + excused);
         if accepted && turned && !made_by_contacts {
             self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);
@@ -326,8 +326,8 @@ impl Parts<'_> {
             + ENERGY_FLOOR * self.energy_scale
     }
 
-    /// Energy that counts beside the kinetic energy: a trace of the energies at play, what gravity and force elements give
-    /// bodies at rest in this part, and the work of the joints' forces over gaps within tolerance.
+    /// Energy that counts beside the kinetic energy and that of a fall: a trace of the energies at play, and the work of the joints' forces
+    /// over gaps within tolerance.
     fn excused_energy(&self, scratch: &Scratch, part: f64) -> f64 {
         let rows = &scratch.rows;
         let work: f64 = if self.method.gentle {
@@ -338,9 +338,7 @@ impl Parts<'_> {
         } else {
             rows.impulse.iter().map(|p| p.abs()).sum::<f64>() * self.method.tolerance
         };
-        ENERGY_FLOOR * self.energy_scale
-            + self.energy_of_a_fall(scratch, part, 0.0)
-            + 10.0 * work / (0.5 * part.abs())
+        ENERGY_FLOOR * self.energy_scale + 10.0 * work / (0.5 * part.abs())
     }
 
     /// What bodies at rest get in `h` seconds from gravity, an acceleration beside it and the force elements, J.

@@ -284,14 +284,25 @@ impl Rows {
         coordinates: &[f64],
         work: &mut Work,
     ) {
+        if let Some(hinges) = &mut self.hinges {
+            hinges.prepare(bodies);
+        }
+        self.prepare_apart(model, bodies, t, coordinates, work);
+    }
+
+    /// The same where hinges in a tree are prepared.
+    pub(crate) fn prepare_apart(
+        &mut self,
+        model: &Model,
+        bodies: &Bodies,
+        t: f64,
+        coordinates: &[f64],
+        work: &mut Work,
+    ) {
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         self.ready = true;
         self.prepare_contacts(&bodies.poses);
-        let mut first = 0;
-        if let Some(hinges) = &mut self.hinges {
-            hinges.prepare(bodies);
-            first = self.model_size.blocks;
-        }
+        let first = if self.hinges.is_some() { self.model_size.blocks } else { 0 };
         self.written = false;
         if !self.any_bounded || self.any_off {
             self.write_hinges(bodies); // the solver of trees is not asked
@@ -450,7 +461,7 @@ impl Rows {
     ) {
         if keep == 0.0 {
             self.target.fill(0.0);
-            for block in model.rows.iter().filter(|_| self.any_bounded) {
+            for block in model.rows.iter().filter(|_| self.model_size.bounded) {
                 if let RowKind::Friction(friction) = &block.kind {
                     self.target[block.first_row] = held[friction.slot];
                 }

@@ -170,18 +170,28 @@ impl Scratch {
     pub(crate) fn prepare_rows(&mut self, model: &Model, t: f64, coordinates: &[f64]) {
         if !self.rows.ready {
             self.rows.prepare(model, &self.bodies, t, coordinates, &mut self.work);
-            if let Some(factor) = &mut self.direct {
-                factor.ready = false;
-            }
-            if let Some(primal) = &mut self.primal {
-                primal.ready = false;
-            }
-            if let Some(law) = &mut self.law {
-                law.ready = false;
-            }
+            self.forget_factors();
             if let Some(tree) = &mut self.tree {
                 tree.forget();
             }
+        }
+    }
+
+    /// The same where hinges and their tree are prepared.
+    pub(crate) fn prepare_apart(&mut self, model: &Model, t: f64, coordinates: &[f64]) {
+        self.rows.prepare_apart(model, &self.bodies, t, coordinates, &mut self.work);
+        self.forget_factors();
+    }
+
+    fn forget_factors(&mut self) {
+        if let Some(factor) = &mut self.direct {
+            factor.ready = false;
+        }
+        if let Some(primal) = &mut self.primal {
+            primal.ready = false;
+        }
+        if let Some(law) = &mut self.law {
+            law.ready = false;
         }
     }
 
@@ -372,6 +382,30 @@ impl Bodies {
             }
         }
         true
+    }
+
+    /// Takes the pose of body `i` from the state, with its axes and J̃⁻¹, and its velocity.
+    #[inline(always)]
+    pub(crate) fn take_pose(&mut self, i: usize, state: &State, rot: Mat3, inertia_inv: Mat3) {
+        self.known_s[i] = state.s[i];
+        self.known_rot[i] = state.rot[i];
+        self.poses[i] = Pose { s: state.s[i], rot };
+        self.inertia_inv_world[i] = inertia_inv;
+        let twist = Twist { s_dot: state.s_dot[i], omega: state.omega[i] };
+        self.twists[i] = twist;
+        self.twists_before[i] = twist;
+    }
+
+    /// Goes back to the velocities before the impulses of an instant.
+    pub(crate) fn take_back_velocities(&mut self) {
+        self.twists.copy_from_slice(&self.twists_before);
+        self.forget_flights();
+    }
+
+    /// Notes the time of the poses taken.
+    pub(crate) fn take_time(&mut self, t: f64) {
+        self.known_t = Some(t);
+        self.forget_flights();
     }
 
     /// Writes the velocities to the state.

@@ -12,7 +12,9 @@ use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch, larger, position_floor, velocity_floor};
-use crate::solver::{settle_kick, sweep_positions, sweep_velocities};
+use crate::solver::{
+    land_in_lanes, settle_end, settle_kick, settle_start, sweep_positions, sweep_velocities,
+};
 
 /// What a step took and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -141,27 +143,44 @@ impl Stage {
         if !self.prepared {
             prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
         }
-        half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
+        let lanes = self.keep == 0.0 && self.h_open == 0.0 && scratch.stays_in_lanes(method);
+        if lanes {
+            let Scratch { bodies, loads, work, .. } = scratch;
+            evaluate_loads(model, bodies, state, loads, work)?;
+        } else {
+            half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
+        }
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
         let span = 0.5 * (h + self.h_open);
         scratch.rows.begin(&state.impulse, span / self.h_whole);
         scratch.rows.set_bounds(model, h, false);
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
-        report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
+        let settled = if lanes { settle_start(model, method, &look, scratch) } else { None };
+        if lanes && settled.is_none() {
+            scratch.bodies.take_back_velocities();
+            kick(&mut scratch.bodies, &scratch.loads, 0.5 * h);
+        }
+        report.corrections += match settled {
+            Some(solves) => solves,
+            None => solver.correct_positions(model, method, &look, scratch)?,
+        }; // C(t+h) = 0
         scratch.rows.note_sliding(&mut scratch.bodies, &look);
         close_instant(model, scratch, h, false, report);
 
-        fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
-        if scratch.bodies.read_state(state) {
-            scratch.forget_poses();
+        let lanes = settled.is_some() && land_in_lanes(model, state, scratch, h, t_next);
+        if !lanes {
+            fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
+            if scratch.bodies.read_state(state) {
+                scratch.forget_poses();
+            }
+            follow_coordinates(model, &scratch.bodies.poses, &mut state.coordinate);
+            prepare_read(model, state, scratch); // J, K at t+h
         }
-        follow_coordinates(model, &scratch.bodies.poses, &mut state.coordinate);
-        prepare_read(model, state, scratch); // J, K at t+h
 
         // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
         let correct = scratch.corrects_velocities(method, self.last);
-        end_kick(model, method, state, scratch, h, correct, report)?;
+        end_kick(model, method, state, scratch, h, lanes, correct, report)?;
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
@@ -419,6 +438,7 @@ fn end_kick(
     state: &State,
     scratch: &mut Scratch,
     h: f64,
+    lanes: bool,
     correct: bool,
     report: &mut StepReport,
 ) -> Result<(), StepError> {
@@ -444,6 +464,10 @@ fn end_kick(
         return Ok(());
     }
     scratch.rows.guess_velocities();
+    if lanes && let Some(solves) = settle_end(model, method, state, scratch, h) {
+        report.velocity_corrections += solves;
+        return Ok(());
+    }
     if let Some(solves) = settle_kick(model, method, state, scratch, h)? {
         report.velocity_corrections += solves;
         return Ok(());
@@ -534,6 +558,7 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     let Scratch { bodies, rows, loads, joint_impulses, .. } = scratch;
     let taken = report.dissipation;
     rows.exchanged += book(bodies, loads, 0.5 * h, report);
+    loads.drives.forget_rates();
     if !end && h > 0.0 {
         report.thrown += (taken - report.dissipation).max(0.0);
     }

@@ -9,7 +9,6 @@ use crate::bounds::Mode;
 use crate::contact::Contact;
 use crate::method::Method;
 use crate::scratch::Scratch;
-use crate::solver::Anderson;
 
 /// Features nearer than this many tolerances are looked at even if nothing moves.
 const MARGIN: f64 = 4.0;
@@ -263,7 +262,7 @@ impl Scratch {
         rows.at_once = all;
         if rows.set_contacts(contacts) {
             self.direct = None;
-            self.anderson = Anderson::new(self.rows.impulse.len());
+            self.anderson.reset();
         }
         self.choose_path();
     }

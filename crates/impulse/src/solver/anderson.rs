@@ -59,8 +59,11 @@ impl Anderson {
         self.has_last = false;
     }
 
-    /// Notes p before a sweep.
+    /// Notes p before a sweep; one of another length than before begins anew.
     pub(crate) fn before(&mut self, p: &[f64]) {
+        if p.len() != self.n {
+            *self = Anderson::new(p.len());
+        }
         self.p.copy_from_slice(p);
     }
 

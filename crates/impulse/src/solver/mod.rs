@@ -15,7 +15,7 @@ pub use iterative::{Iterative, PLAIN_SWEEPS};
 pub(crate) use iterative::{part_of_gap, sweep_positions, sweep_velocities};
 pub use primal::Primal;
 pub use tree::Tree;
-pub(crate) use tree::settle_kick;
+pub(crate) use tree::{land_in_lanes, settle_end, settle_kick, settle_start};
 
 use gelenk_model::Model;
 

@@ -35,25 +35,13 @@ pub(super) fn correct_positions(
     scratch: &mut Scratch,
 ) -> Result<u64, StepError> {
     let Scratch { bodies, rows, .. } = scratch;
+    rows.take_guess();
     let first = rows.first_apart();
     if let (Some(hinges), 1..) = (&mut rows.hinges, first) {
-        let own = rows.model_size.rows;
-        rows.impulse[..own].copy_from_slice(&rows.guess[..own]);
         hinges.apply(&rows.impulse, bodies);
     }
     for i in first..rows.blocks.len() {
         let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
-        for k in row..row + n {
-            let guess = if rows.inactive[i] { 0.0 } else { rows.guess[k] };
-            rows.impulse[k] = guess.clamp(rows.lower[k], rows.upper[k]);
-        }
-        if rows.blocks[i].bound == Bound::Disk && !rows.inactive[i] {
-            let mut p = [0.0; 2];
-            p[..n].copy_from_slice(&rows.impulse[row..row + n]);
-            rows.impulse[row..row + n].fill(0.0);
-            rows.cut_to_disk(i, &mut p[..n], false);
-            rows.impulse[row..row + n].copy_from_slice(&p[..n]);
-        }
         rows.apply(i, &rows.impulse[row..row + n], bodies);
     }
     match settle_positions(model, method, look, scratch) {
@@ -488,6 +476,29 @@ pub(crate) fn look_at_velocities_from(first: usize, tolerance: f64, scratch: &mu
 }
 
 impl Rows {
+    /// The guess as impulses of a position correction, cut to their bounds.
+    pub(crate) fn take_guess(&mut self) {
+        let first = self.first_apart();
+        if first > 0 {
+            let own = self.model_size.rows;
+            self.impulse[..own].copy_from_slice(&self.guess[..own]);
+        }
+        for i in first..self.blocks.len() {
+            let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
+            for k in row..row + n {
+                let guess = if self.inactive[i] { 0.0 } else { self.guess[k] };
+                self.impulse[k] = guess.clamp(self.lower[k], self.upper[k]);
+            }
+            if self.blocks[i].bound == Bound::Disk && !self.inactive[i] {
+                let mut p = [0.0; 2];
+                p[..n].copy_from_slice(&self.impulse[row..row + n]);
+                self.impulse[row..row + n].fill(0.0);
+                self.cut_to_disk(i, &mut p[..n], false);
+                self.impulse[row..row + n].copy_from_slice(&p[..n]);
+            }
+        }
+    }
+
     /// Whether the impulse `p` of a bounded row is where an error `e` (of a rate) would push it out of its bounds.
     fn at_bound(&self, row: usize, e: f64, p: f64) -> bool {
         e > 0.0 && p <= self.lower[row] || e < 0.0 && p >= self.upper[row]

@@ -7,7 +7,7 @@ use gelenk_model::state::{Pose, State, Twist};
 
 use super::factor::Sixes;
 use super::limbs::Limbs;
-use super::pattern::{LANES, NOWHERE, Pattern};
+use super::pattern::{LANES, NOWHERE, Pattern, Up};
 use crate::flight::{self, Top};
 use crate::hinges::{Group, Hinges, Motion, Place};
 use crate::lanes::{F, M, Q, V};
@@ -19,8 +19,9 @@ struct Four {
     /// Lanes without a body repeat another, and are not written.
     bodies: [usize; LANES],
     there: [bool; LANES],
-    /// The lane of the body it hangs on; its own without a hinge.
+    /// The lane of the body it hangs on; its own without a hinge. What all of them hang on.
     parent: [usize; LANES],
+    up: Up,
     /// 1 where there is a hinge, and where the body is b of it; whether it is in all lanes with one.
     hinge: F,
     is_b: F,
@@ -29,6 +30,7 @@ struct Four {
     top: V,
     slip: F,
     gravity: V,
+    mass_inv: F,
     inertia: V,
     inertia_inv: V,
     /// Now.
@@ -55,6 +57,8 @@ pub(super) struct Crew {
     impulse: Vec<Sixes>,
     /// Gaps at the last look, or errors of rates.
     off: Vec<F>,
+    /// Forces and torques that are about to act on the bodies.
+    given: Vec<[V; 2]>,
 }
 
 const NOWHERE_YET: Place = Place { s: V::ZERO, rot: M { x: V::ZERO, y: V::ZERO, z: V::ZERO } };
@@ -77,17 +81,20 @@ impl Crew {
             placed: false,
             impulse: vec![[[0.0; LANES]; 6]; n],
             off: vec![F::ZERO; n],
+            given: vec![[V::ZERO; 2]; own.len() / LANES],
         };
         for (g, own) in own.chunks_exact(LANES).enumerate() {
             let own: [usize; LANES] = std::array::from_fn(|k| own[k]);
             let any = own.into_iter().find(|&body| body != NOWHERE).unwrap_or(0);
             let body = own.map(|body| if body == NOWHERE { any } else { body });
             let side = if g < n { hinges.side_of(g, own) } else { F::ZERO };
-            let parent = std::array::from_fn(|k| {
+            let parent: [usize; LANES] = std::array::from_fn(|k| {
                 let other =
                     if side.as_array()[k] == 0.0 { None } else { hinges.other(g, k, own[k]) };
                 other.and_then(lane_of).unwrap_or(LANES * g + k)
             });
+            let hangs = |k: usize| side.as_array()[k] != 0.0;
+            let up = Up::of(std::array::from_fn(|k| hangs(k).then_some(parent[k])));
             let number = |value: &dyn Fn(usize) -> f64| F::new(std::array::from_fn(value));
             let vector = |value: &dyn Fn(usize) -> Vec3| {
                 let each: [Vec3; LANES] = std::array::from_fn(value);
@@ -106,12 +113,14 @@ impl Crew {
                 bodies: body,
                 there: own.map(|body| body != NOWHERE),
                 parent,
+                up,
                 hinge: side.abs(),
                 is_b: side.max(F::ZERO),
                 all_b: side.as_array().iter().all(|side| *side >= 0.0),
                 top: vector(&|k| top(k).0),
                 slip: number(&|k| top(k).1),
                 gravity: vector(&|k| bodies.gravity[body[k]]),
+                mass_inv: number(&|k| bodies.mass_inv[body[k]]),
                 inertia: vector(&|k| bodies.inertia[body[k]]),
                 inertia_inv: vector(&|k| bodies.inertia_inv[body[k]]),
                 place: NOWHERE_YET,
@@ -132,14 +141,100 @@ impl Crew {
     /// Begins a correction with the poses and velocities of `bodies`.
     pub(super) fn begin(&mut self, bodies: &Bodies) {
         let known = std::mem::replace(&mut self.placed, true);
-        for four in &mut self.fours {
+        for (g, four) in self.fours.iter_mut().enumerate() {
             if !known {
                 four.place = Place::gather(four.bodies, &bodies.poses);
-                four.ahead = four.place;
+                if g >= self.n {
+                    four.ahead = four.place; // they stay
+                }
             }
             four.motion = Motion::gather(four.bodies, &bodies.twists);
         }
         self.impulse.fill([[0.0; LANES]; 6]);
+    }
+
+    /// Begins with the velocities of `bodies`, where the poses are there.
+    pub(super) fn begin_at(&mut self, bodies: &Bodies) {
+        if !self.placed {
+            return self.begin(bodies);
+        }
+        for four in &mut self.fours[..self.n] {
+            four.motion = Motion::gather(four.bodies, &bodies.twists);
+        }
+        self.forget_impulses();
+    }
+
+    /// Forgets the impulses found.
+    pub(super) fn forget_impulses(&mut self) {
+        for p in &mut self.impulse {
+            *p = [[0.0; LANES]; 6];
+        }
+    }
+
+    /// Collects what is to act: of each group impulses of the hinges, and angular impulses about their axes.
+    #[inline(always)]
+    pub(super) fn collect(&mut self, hinges: &Hinges, impulses: impl Fn(usize) -> ([F; 5], F)) {
+        for given in &mut self.given {
+            *given = [V::ZERO; 2];
+        }
+        for g in 0..self.n {
+            let Some(group) = hinges.group(g) else { continue };
+            let (p, turn) = impulses(g);
+            let [on_a, on_b] = group.given(&p, turn);
+            let four = &self.fours[g];
+            let (own, up) = if four.all_b {
+                (on_b, on_a)
+            } else {
+                let (b, a) = (four.is_b, F::ONE - four.is_b);
+                let pick = |b: F, a: F| [0, 1].map(|k: usize| on_b[k] * b + on_a[k] * a);
+                (pick(b, a), pick(a, b))
+            };
+            for k in 0..2 {
+                self.given[g][k] += own[k];
+                match four.up {
+                    Up::Lanes(other) => self.given[other][k] += up[k],
+                    Up::One(lane) => {
+                        let V { x, y, z } = up[k];
+                        let sum = Vec3::new(x.reduce_add(), y.reduce_add(), z.reduce_add());
+                        self.given[lane / LANES][k].add_to(lane % LANES, &sum);
+                    }
+                    Up::Each => {
+                        for (up, lane) in up[k].each().iter().zip(four.parent) {
+                            self.given[lane / LANES][k].add_to(lane % LANES, up);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds to what is to act on the body in a lane.
+    pub(super) fn collect_at(&mut self, lane: usize, force: &Vec3, torque: &Vec3) {
+        let given = &mut self.given[lane / LANES];
+        given[0].add_to(lane % LANES, force);
+        given[1].add_to(lane % LANES, torque);
+    }
+
+    /// v += M⁻¹ of what was collected.
+    pub(super) fn act(&mut self) {
+        for (four, [force, torque]) in self.fours[..self.n].iter_mut().zip(&self.given) {
+            let rot = &four.place.rot;
+            let inside = V { x: rot.x.dot(*torque), y: rot.y.dot(*torque), z: rot.z.dot(*torque) };
+            four.motion.v += *force * four.mass_inv;
+            four.motion.w += *rot * times(four.inertia_inv, inside);
+        }
+    }
+
+    /// How fast the hinges of group `g` turn.
+    #[inline(always)]
+    pub(super) fn turning(&self, g: usize, group: &Group) -> F {
+        group.turning(&self.motions(g, |four| &four.motion))
+    }
+
+    /// The axes of both bodies of the hinges in group `g`.
+    #[inline(always)]
+    pub(super) fn axes(&self, g: usize) -> [M; 2] {
+        self.places(g, |four| &four.place).map(|place| place.rot)
     }
 
     /// Both sides of the hinges in group `g`, of what lanes have.
@@ -147,12 +242,15 @@ impl Crew {
     fn places(&self, g: usize, of: impl Fn(&Four) -> &Place) -> [Place; 2] {
         let four = &self.fours[g];
         let own = of(four);
-        let up = Place {
-            s: self.gather(four.parent, |four| &of(four).s),
-            rot: M {
-                x: self.gather(four.parent, |four| &of(four).rot.x),
-                y: self.gather(four.parent, |four| &of(four).rot.y),
-                z: self.gather(four.parent, |four| &of(four).rot.z),
+        let up = match four.up {
+            Up::Lanes(g) => *of(&self.fours[g]),
+            _ => Place {
+                s: self.gather(four, |four| &of(four).s),
+                rot: M {
+                    x: self.gather(four, |four| &of(four).rot.x),
+                    y: self.gather(four, |four| &of(four).rot.y),
+                    z: self.gather(four, |four| &of(four).rot.z),
+                },
             },
         };
         if four.all_b {
@@ -173,8 +271,15 @@ impl Crew {
         [pick(F::ONE - four.is_b), pick(four.is_b)]
     }
 
+    /// A vector of what the bodies of `four` hang on.
     #[inline(always)]
-    fn gather(&self, lanes: [usize; LANES], of: impl Fn(&Four) -> &V) -> V {
+    fn gather(&self, four: &Four, of: impl Fn(&Four) -> &V) -> V {
+        if let Up::One(lane) = four.up {
+            let v = of(&self.fours[lane / LANES]);
+            let one = |x: &F| F::splat(x.as_array()[lane % LANES]);
+            return V { x: one(&v.x), y: one(&v.y), z: one(&v.z) };
+        }
+        let lanes = four.parent;
         let of = lanes.map(|lane| of(&self.fours[lane / LANES]));
         let k = lanes.map(|lane| lane % LANES);
         let x = |i: usize| of[i].x.as_array()[k[i]];
@@ -192,9 +297,12 @@ impl Crew {
     fn motions(&self, g: usize, of: impl Fn(&Four) -> &Motion) -> [Motion; 2] {
         let four = &self.fours[g];
         let own = of(four);
-        let up = Motion {
-            v: self.gather(four.parent, |four| &of(four).v),
-            w: self.gather(four.parent, |four| &of(four).w),
+        let up = match four.up {
+            Up::Lanes(g) => *of(&self.fours[g]),
+            _ => Motion {
+                v: self.gather(four, |four| &of(four).v),
+                w: self.gather(four, |four| &of(four).w),
+            },
         };
         if four.all_b {
             return [up, *own];
@@ -296,7 +404,7 @@ impl Crew {
     }
 
     /// The state after the flight over `h` that was looked at last; false, and nothing done, where a number is not finite.
-    pub(super) fn land(&self, bodies: &Bodies, h: f64, state: &mut State) -> bool {
+    pub(super) fn land(&mut self, bodies: &Bodies, h: f64, state: &mut State) -> bool {
         let step = F::splat(h);
         let mut sum = F::ZERO;
         for four in &self.fours[..self.n] {
@@ -306,22 +414,6 @@ impl Crew {
         if !sum.reduce_add().is_finite() {
             return false;
         }
-        for four in &self.fours[..self.n] {
-            let own = four.bodies;
-            let rot = &four.place.rot;
-            let e = rot.x * four.top.x + rot.y * four.top.y + rot.z * four.top.z;
-            let c = four.slip * four.motion.w.dot(e);
-            let omega = (four.motion.w - e * c) + four.turn.rotate(e) * c;
-            let v = four.motion.v + four.gravity * step;
-            let turned = (four.turn * Q::gather(|k| state.rot[own[k]].into_inner())).unit();
-            let (s, v, omega) = (four.ahead.s.each(), v.each(), omega.each());
-            let turned = turned.each();
-            for k in (0..LANES).filter(|&k| four.there[k]) {
-                let i = own[k];
-                state.rot[i] = Quat::new_unchecked(turned[k]);
-                (state.s[i], state.s_dot[i], state.omega[i]) = (s[k], v[k], omega[k]);
-            }
-        }
         for &lane in &self.singles {
             let (four, k) = (&self.fours[lane / LANES], lane % LANES);
             let (i, turn) = (four.bodies[k], four.turn.each()[k]);
@@ -329,7 +421,52 @@ impl Crew {
             let spinner = bodies.spinner(i);
             (_, state.omega[i]) = flight::fly_on(&spinner, &omega, Flight::Exact, h, Some(&turn));
         }
+        for four in &mut self.fours[..self.n] {
+            let own = four.bodies;
+            let rot = &four.place.rot;
+            let e = rot.x * four.top.x + rot.y * four.top.y + rot.z * four.top.z;
+            let c = four.slip * four.motion.w.dot(e);
+            let w = (four.motion.w - e * c) + four.turn.rotate(e) * c;
+            let v = four.motion.v + four.gravity * step;
+            let turned = (four.turn * Q::gather(|k| state.rot[own[k]].into_inner())).unit();
+            four.motion = Motion { v, w };
+            four.place = Place { s: four.ahead.s, rot: turned.matrix() };
+            let (s, v, turned) = (four.place.s.each(), v.each(), turned.each());
+            for k in (0..LANES).filter(|&k| four.there[k]) {
+                let i = own[k];
+                state.rot[i] = Quat::new_unchecked(turned[k]);
+                (state.s[i], state.s_dot[i]) = (s[k], v[k]);
+            }
+        }
+        for &lane in &self.singles {
+            let (four, k) = (&mut self.fours[lane / LANES], lane % LANES);
+            let omega = &state.omega[four.bodies[k]];
+            set(&mut four.motion.w, k, [omega.x, omega.y, omega.z]);
+        }
+        for four in &self.fours[..self.n] {
+            let omega = four.motion.w.each();
+            for k in (0..LANES).filter(|&k| four.there[k]) {
+                state.omega[four.bodies[k]] = omega[k];
+            }
+        }
         true
+    }
+
+    /// Gives the bodies the poses and velocities of a landing.
+    pub(super) fn arrive(&mut self, bodies: &mut Bodies, state: &State) {
+        self.placed = true;
+        for four in &self.fours[..self.n] {
+            let Place { rot, .. } = &four.place;
+            let inertia = rot.turned(four.inertia_inv);
+            let columns = [rot.x, rot.y, rot.z, inertia.x, inertia.y, inertia.z].map(V::each);
+            for k in (0..LANES).filter(|&k| four.there[k]) {
+                let matrix = |c: usize| {
+                    Mat3::from_columns(&[columns[c][k], columns[c + 1][k], columns[c + 2][k]])
+                };
+                bodies.take_pose(four.bodies[k], state, matrix(0), matrix(3));
+            }
+        }
+        bodies.take_time(state.t);
     }
 
     /// Adds what a solve has found: velocities and impulses `p`.
@@ -350,6 +487,13 @@ impl Crew {
         let turn = four.turn.each()[k];
         let ahead = pose(&four.ahead, k);
         bodies.take_flight(four.bodies[k], twist(&four.motion, k), turn, ahead);
+    }
+
+    /// Writes the velocity of a body.
+    pub(super) fn write_velocity(&self, lane: usize, bodies: &mut Bodies) {
+        let (four, k) = (&self.fours[lane / LANES], lane % LANES);
+        bodies.twists[four.bodies[k]] = twist(&four.motion, k);
+        bodies.touch(four.bodies[k]);
     }
 
     /// Writes all velocities, with the flights that were looked at where `flown`.

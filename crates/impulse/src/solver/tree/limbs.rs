@@ -18,15 +18,15 @@
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
 use super::factor::{self, Elimination, Sixes};
-use super::pattern::{LANES, NOWHERE, Pattern};
+use super::pattern::{LANES, NOWHERE, Pattern, Up};
 use super::touches::Step;
 use crate::hinges::{Hinges, matrices};
 use crate::lanes::{F, M, V};
 use crate::scratch::Bodies;
 
 /// A symmetric mass: the lower triangles of M and I, and H, row after row.
-type Mass = [[f64; LANES]; 21];
-const MASSLESS: Mass = [[0.0; LANES]; 21];
+type Mass = [F; 21];
+const MASSLESS: Mass = [F::ZERO; 21];
 
 const NOTHING: Sixes = [[0.0; LANES]; 6];
 
@@ -39,6 +39,9 @@ struct Limb {
     bodies: [usize; LANES],
     there: [bool; LANES],
     parent: [usize; LANES],
+    up: Up,
+    /// Whether it is the first of those that hang on the same.
+    first: bool,
     mass: F,
     inertia: V,
     /// 1 where the body is b of its hinge, −1 where it is a, 0 without; 1 where it is a root; whether there are such lanes.
@@ -48,17 +51,18 @@ struct Limb {
     roots: bool,
     /// Weight of the dampers; 1 without a hinge.
     weight: F,
-    /// Â, U, 1/D, the factor of Â for roots, the axis, k, and the way from the parent's point to this one.
+    /// The axis, k, the way from the parent's point to this one, the lever of it, and the inertia about it of the body alone.
+    axis: V,
+    k: [V; 2],
+    way: V,
+    lever: V,
+    alone: [F; 6],
+    /// Â, U, 1/D.
     m: [F; 6],
     h: [F; 9],
     i: [F; 6],
     u: [F; 6],
     d_inv: F,
-    l: [[F; 6]; 6],
-    axis: V,
-    k: [V; 2],
-    way: V,
-    lever: V,
     /// d̂ and m of the present solve.
     d: [F; 6],
     moment: [f64; LANES],
@@ -68,6 +72,12 @@ struct Limb {
 #[derive(Clone, Debug)]
 pub(super) struct Limbs {
     limbs: Vec<Limb>,
+    /// Groups whose masses are sums of different kinds, and begin with 0.
+    mixed: Vec<usize>,
+    /// Factors of Â of the roots; of other groups nothing.
+    l: Vec<[[F; 6]; 6]>,
+    /// Whether axes, ways and levers are those of the poses.
+    placed: bool,
     masses: Vec<Mass>,
     /// b̂; of roots L⁻¹ b̂ after the way up.
     b: Vec<Sixes>,
@@ -93,6 +103,13 @@ fn load(x: &Sixes) -> [F; 6] {
 #[inline(always)]
 fn dot(a: &[F; 6], b: &[F; 6]) -> F {
     ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5])
+}
+
+#[inline(always)]
+fn add_all(sums: &mut Mass, given: &Mass) {
+    for (sum, given) in sums.iter_mut().zip(given) {
+        *sum += *given;
+    }
 }
 
 /// The symmetric matrix of a lower triangle times a vector.
@@ -150,6 +167,8 @@ impl Limbs {
                 bodies: own.map(|body| if body == NOWHERE { 0 } else { body }),
                 there: own.map(|body| body != NOWHERE),
                 parent: std::array::from_fn(|k| nodes[k].parent),
+                up: pattern.up(g),
+                first: (0..g).all(|other| pattern.up(other) != pattern.up(g)),
                 mass: number(&mass),
                 inertia: V {
                     x: number(&|k| moment(k, 0)),
@@ -166,17 +185,85 @@ impl Limbs {
                 i: [F::ZERO; 6],
                 u: [F::ZERO; 6],
                 d_inv: F::ONE,
-                l: [[F::ZERO; 6]; 6],
                 axis: V::ZERO,
                 k: [V::ZERO; 2],
                 way: V::ZERO,
                 lever: V::ZERO,
+                alone: [F::ZERO; 6],
                 d: [F::ZERO; 6],
                 moment: [0.0; LANES],
             });
         }
         let n = limbs.len();
-        Limbs { limbs, masses: vec![MASSLESS; n], b: vec![NOTHING; n], v: vec![NOTHING; n] }
+        // Of those that hang on lanes of a group, or on one node of it, the first begins the sum.
+        let on = |limb: &Limb, g: usize| match limb.up {
+            Up::Lanes(other) => (other == g).then_some(limb.up),
+            Up::One(node) => (node / LANES == g).then_some(limb.up),
+            Up::Each => {
+                let here = |&&parent: &&usize| parent != NOWHERE && parent / LANES == g;
+                limb.parent.iter().find(here).map(|_| limb.up)
+            }
+        };
+        let mixes = |g: &usize| {
+            let mut kinds = limbs.iter().filter_map(|limb: &Limb| on(limb, *g));
+            kinds.next().is_some_and(|kind| kind == Up::Each || kinds.any(|other| other != kind))
+        };
+        let mixed: Vec<usize> = (0..n).filter(mixes).collect();
+        for limb in &mut limbs {
+            limb.first &= !mixed.iter().any(|&g| on(limb, g).is_some());
+        }
+        Limbs {
+            limbs,
+            mixed,
+            l: vec![[[F::ZERO; 6]; 6]; n],
+            placed: false,
+            masses: vec![MASSLESS; n],
+            b: vec![NOTHING; n],
+            v: vec![NOTHING; n],
+        }
+    }
+
+    /// The bodies have other poses.
+    pub(super) fn forget(&mut self) {
+        self.placed = false;
+    }
+
+    /// What does not depend on dampers, at the prepared poses.
+    fn place(&mut self, hinges: &Hinges, bodies: &Bodies) {
+        for g in (0..self.limbs.len()).rev() {
+            let (axis, k, own, up) = hinges.seen_from(g, self.limbs[g].sign);
+            let lever = match self.limbs[g].up {
+                Up::Lanes(other) => self.limbs[other].lever,
+                Up::One(node) => lane_of(&self.limbs[node / LANES].lever, node % LANES),
+                Up::Each => {
+                    let mut levers = [gelenk_model::math::Vec3::zeros(); LANES];
+                    for (lever, parent) in levers.iter_mut().zip(self.limbs[g].parent) {
+                        if parent != NOWHERE {
+                            *lever = self.limbs[parent / LANES].lever.each()[parent % LANES];
+                        }
+                    }
+                    V::gather(|k| &levers[k])
+                }
+            };
+            let limb = &mut self.limbs[g];
+            (limb.axis, limb.k, limb.lever) = (axis, k, own);
+            limb.way = (up - lever) * (F::ONE - limb.root);
+            // Its own inertia about its point, with r from the centre to it.
+            let rot = matrices(limb.bodies, |i| &bodies.poses[i].rot);
+            let M { x, y, z } = rot.turned(limb.inertia);
+            let r = limb.lever;
+            let mr = r * limb.mass;
+            let (xx, yy, zz) = (mr.x * r.x, mr.y * r.y, mr.z * r.z);
+            limb.alone = [
+                x.x + yy + zz,
+                x.y - mr.x * r.y,
+                y.y + xx + zz,
+                x.z - mr.x * r.z,
+                y.z - mr.y * r.z,
+                z.z + xx + yy,
+            ];
+        }
+        self.placed = true;
     }
 
     /// Factorizes at the prepared poses, with a damper d h/2 of each node; false where that is (nearly) singular.
@@ -186,31 +273,20 @@ impl Limbs {
         bodies: &Bodies,
         weight: impl Fn(usize) -> f64,
     ) -> bool {
-        for g in 0..self.limbs.len() {
-            let (axis, k, own, _) = hinges.seen_from(g, self.limbs[g].sign);
-            let limb = &mut self.limbs[g];
-            (limb.axis, limb.k, limb.lever) = (axis, k, own);
-            limb.weight = limb.root + F::new(std::array::from_fn(|lane| weight(LANES * g + lane)));
+        if !self.placed {
+            self.place(hinges, bodies);
+        }
+        for &g in &self.mixed {
             self.masses[g] = MASSLESS;
         }
         let mut least = F::splat(1.0);
         for g in 0..self.limbs.len() {
-            let mut levers = [gelenk_model::math::Vec3::zeros(); LANES];
-            for (lever, parent) in levers.iter_mut().zip(self.limbs[g].parent) {
-                if parent != NOWHERE {
-                    *lever = self.limbs[parent / LANES].lever.each()[parent % LANES];
-                }
-            }
             let limb = &mut self.limbs[g];
-            let (.., up) = hinges.seen_from(g, limb.sign);
-            limb.way = up - V::gather(|k| &levers[k]);
-            // Its own mass at its point, with r from the centre to it.
-            let rot = matrices(limb.bodies, |i| &bodies.poses[i].rot);
-            let M { x, y, z } = rot.turned(limb.inertia);
-            let (r, mass) = (limb.lever, limb.mass);
-            let mr = r * mass;
+            limb.weight = limb.root + F::new(std::array::from_fn(|lane| weight(LANES * g + lane)));
+            let mass = limb.mass;
+            let mr = limb.lever * mass;
             let more = &self.masses[g];
-            let add = |k: usize, value: F| value + F::new(more[k]);
+            let add = |k: usize, value: F| value + more[k];
             limb.m = [
                 add(0, mass),
                 add(1, F::ZERO),
@@ -230,20 +306,12 @@ impl Limbs {
                 add(13, mr.x),
                 add(14, F::ZERO),
             ];
-            let (xx, yy, zz) = (mr.x * r.x, mr.y * r.y, mr.z * r.z);
-            limb.i = [
-                add(15, x.x + yy + zz),
-                add(16, x.y - mr.x * r.y),
-                add(17, y.y + xx + zz),
-                add(18, x.z - mr.x * r.z),
-                add(19, y.z - mr.y * r.z),
-                add(20, z.z + xx + yy),
-            ];
+            limb.i = std::array::from_fn(|k| add(15 + k, limb.alone[k]));
             if limb.roots {
                 let (m, h, i) = (&limb.m, &limb.h, &limb.i);
                 // Columns of the lower triangle.
                 let zero = F::ZERO;
-                limb.l = [
+                self.l[g] = [
                     [m[0], m[1], m[3], h[0], h[1], h[2]],
                     [zero, m[2], m[4], h[3], h[4], h[5]],
                     [zero, zero, m[5], h[6], h[7], h[8]],
@@ -251,7 +319,7 @@ impl Limbs {
                     [zero, zero, zero, zero, i[2], i[4]],
                     [zero, zero, zero, zero, zero, i[5]],
                 ];
-                least = least.fast_min(factor::cholesky(&mut limb.l));
+                least = least.fast_min(factor::cholesky(&mut self.l[g]));
             }
             if !limb.joints {
                 continue;
@@ -263,12 +331,26 @@ impl Limbs {
             least = least.fast_min(d - (limb.i[0] + limb.i[2] + limb.i[5]) * F::splat(WEAK));
             limb.d_inv = F::ONE / d;
             let given = limb.mass_of_parent();
-            for lane in 0..LANES {
-                let parent = limb.parent[lane];
-                if parent != NOWHERE {
-                    let mass = &mut self.masses[parent / LANES];
+            match limb.up {
+                Up::Lanes(other) if limb.first => self.masses[other] = given,
+                Up::Lanes(other) => add_all(&mut self.masses[other], &given),
+                Up::One(node) => {
+                    let there = F::ONE - limb.root;
+                    let mass = &mut self.masses[node / LANES];
                     for (sum, given) in mass.iter_mut().zip(&given) {
-                        sum[parent % LANES] += given[lane];
+                        let sum = &mut sum.as_mut_array()[node % LANES];
+                        let before = if limb.first { 0.0 } else { *sum };
+                        *sum = before + (*given * there).reduce_add();
+                    }
+                }
+                Up::Each => {
+                    for (lane, &parent) in limb.parent.iter().enumerate() {
+                        if parent != NOWHERE {
+                            let mass = &mut self.masses[parent / LANES];
+                            for (sum, given) in mass.iter_mut().zip(&given) {
+                                sum.as_mut_array()[parent % LANES] += given.as_array()[lane];
+                            }
+                        }
                     }
                 }
             }
@@ -287,7 +369,7 @@ impl Limbs {
             let b = load(&self.b[g]);
             if limb.roots {
                 let mut w = b;
-                factor::solve_lanes(&limb.l, &mut w);
+                factor::solve_lanes(&self.l[g], &mut w);
                 for k in 0..6 {
                     // Lanes with a hinge keep b̂.
                     self.b[g][k] = (w[k] * limb.root + b[k] * (F::ONE - limb.root)).to_array();
@@ -305,13 +387,26 @@ impl Limbs {
             limb.moment = m.to_array();
             let part = m * limb.d_inv;
             let up: [F; 6] = std::array::from_fn(|k| b[k] - ad[k] - limb.u[k] * part);
-            let up = limb.to_parent(&up).map(F::to_array);
-            for lane in 0..LANES {
-                let parent = limb.parent[lane];
-                if parent != NOWHERE {
-                    let to = &mut self.b[parent / LANES];
-                    for k in 0..6 {
-                        to[k][parent % LANES] += up[k][lane];
+            let up = limb.to_parent(&up);
+            match limb.up {
+                Up::Lanes(other) => {
+                    for (to, up) in self.b[other].iter_mut().zip(up) {
+                        *to = (F::new(*to) + up).to_array();
+                    }
+                }
+                Up::One(node) => {
+                    let there = F::ONE - limb.root;
+                    for (to, up) in self.b[node / LANES].iter_mut().zip(up) {
+                        to[node % LANES] += (up * there).reduce_add();
+                    }
+                }
+                Up::Each => {
+                    for (lane, &parent) in limb.parent.iter().enumerate() {
+                        if parent != NOWHERE {
+                            for (to, up) in self.b[parent / LANES].iter_mut().zip(&up) {
+                                to[parent % LANES] += up.as_array()[lane];
+                            }
+                        }
                     }
                 }
             }
@@ -325,21 +420,30 @@ impl Limbs {
             let mut v = [F::ZERO; 6];
             if limb.roots {
                 v = load(&self.b[g]);
-                factor::solve_lanes_transposed(&limb.l, &mut v);
+                factor::solve_lanes_transposed(&self.l[g], &mut v);
                 v = v.map(|x| x * limb.root);
             }
             if limb.joints {
-                let mut up = NOTHING;
-                for lane in 0..LANES {
-                    let parent = limb.parent[lane];
-                    if parent != NOWHERE {
-                        let from = &self.v[parent / LANES];
-                        for k in 0..6 {
-                            up[k][lane] = from[k][parent % LANES];
-                        }
+                let up = match limb.up {
+                    Up::Lanes(other) => load(&self.v[other]),
+                    Up::One(node) => {
+                        let there = F::ONE - limb.root;
+                        self.v[node / LANES].map(|v| F::splat(v[node % LANES]) * there)
                     }
-                }
-                let (point, omega) = halves(&load(&up));
+                    Up::Each => {
+                        let mut up = NOTHING;
+                        for (lane, &parent) in limb.parent.iter().enumerate() {
+                            if parent != NOWHERE {
+                                let from = &self.v[parent / LANES];
+                                for k in 0..6 {
+                                    up[k][lane] = from[k][parent % LANES];
+                                }
+                            }
+                        }
+                        load(&up)
+                    }
+                };
+                let (point, omega) = halves(&up);
                 let up = both(point + omega.cross(limb.way), omega);
                 let rate = (F::new(limb.moment) - dot(&limb.u, &up)) * limb.d_inv;
                 let turn = both(V::ZERO, limb.axis);
@@ -390,7 +494,7 @@ impl Limbs {
 impl Limb {
     /// Â − U Uᵀ/D at the parent's point.
     #[inline(always)]
-    fn mass_of_parent(&self) -> [[f64; LANES]; 21] {
+    fn mass_of_parent(&self) -> Mass {
         let u = &self.u;
         let s: [F; 6] = std::array::from_fn(|k| u[k] * self.d_inv);
         let lower = |i: usize, j: usize| u[i] * s[j];
@@ -439,13 +543,11 @@ impl Limb {
         ];
         let mut all = MASSLESS;
         for k in 0..6 {
-            all[k] = m[k].to_array();
-            all[15 + k] = i[k].to_array();
+            all[k] = m[k];
+            all[15 + k] = i[k];
         }
         for (a, row) in moved.iter().enumerate() {
-            all[6 + 3 * a] = row.x.to_array();
-            all[7 + 3 * a] = row.y.to_array();
-            all[8 + 3 * a] = row.z.to_array();
+            (all[6 + 3 * a], all[7 + 3 * a], all[8 + 3 * a]) = (row.x, row.y, row.z);
         }
         all
     }
@@ -477,12 +579,12 @@ impl Elimination for Limbs {
         let (limb, lane) = (&self.limbs[node / LANES], node % LANES);
         let mut q = [F::ZERO; 6];
         if limb.roots && limb.root.as_array()[lane] > 0.0 {
-            let mut w = *b;
+            let (mut w, l) = (*b, &self.l[node / LANES]);
             for j in 0..6 {
-                w[j] *= at(&limb.l[j][j], lane);
+                w[j] *= at(&l[j][j], lane);
                 let known = w[j];
                 for i in j + 1..6 {
-                    w[i] -= at(&limb.l[j][i], lane) * known;
+                    w[i] -= at(&l[j][i], lane) * known;
                 }
             }
             return (w, q, [F::ZERO; 6]);
@@ -616,9 +718,9 @@ impl Limbs {
     /// L⁻¹ b̂ at a root.
     #[inline(always)]
     pub(super) fn arrive<const N: usize>(&self, node: usize, b: &mut [[F; 6]; N]) {
-        let (limb, lane) = (&self.limbs[node / LANES], node % LANES);
+        let (factor, lane) = (&self.l[node / LANES], node % LANES);
         for j in 0..6 {
-            let l = &limb.l[j];
+            let l = &factor[j];
             for w in b.iter_mut() {
                 w[j] *= at(&l[j], lane);
                 let known = w[j];

@@ -9,6 +9,7 @@ mod feet;
 mod limbs;
 mod pattern;
 mod settle;
+mod stage;
 mod touches;
 mod triangle;
 
@@ -17,6 +18,7 @@ use gelenk_model::rows::Instant;
 use gelenk_model::{Model, State, Twist};
 
 pub(crate) use self::settle::{settle_kick, settle_positions, settle_velocities};
+pub(crate) use self::stage::{land_in_lanes, settle_end, settle_start};
 
 use self::crew::Crew;
 use self::factor::{Factor, Soft};
@@ -45,6 +47,8 @@ pub struct Tree {
     crew: Option<Crew>,
     /// Whether the rates of the hinges are in the lanes of the factor, and those who are to get velocities the crew.
     in_lanes: bool,
+    /// Whether a whole stage goes in lanes: bodies get nothing in between.
+    stays: bool,
     /// Whether the flight that the crew has looked at is the one to be made.
     flown: bool,
     /// First row and driven axis of the hinge in each of their lanes.
@@ -108,6 +112,7 @@ impl Tree {
             limbs: None,
             crew: None,
             in_lanes: false,
+            stays: false,
             flown: false,
             lanes: Vec::new(),
             touches,
@@ -152,6 +157,9 @@ impl Tree {
         self.made = None;
         if let Some(crew) = &mut self.crew {
             crew.forget();
+        }
+        if let Some(limbs) = &mut self.limbs {
+            limbs.forget();
         }
     }
 
@@ -208,8 +216,11 @@ impl Tree {
 
     /// The rates that a look has left.
     fn take_rates(&mut self, rows: &Rows) {
-        self.e.clear();
-        self.e.extend(rows.error.iter().map(|error| -error));
+        self.e.resize(rows.error.len(), 0.0);
+        let first = if self.in_lanes { rows.model_size.rows } else { 0 };
+        for (e, error) in self.e.iter_mut().zip(&rows.error).skip(first) {
+            *e = -error;
+        }
         self.pulls.fill(0.0);
     }
 
@@ -289,7 +300,6 @@ impl Tree {
         let first = rows.first_apart();
         let mut largest = 0.0;
         if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
-            crew.begin(bodies);
             largest = crew.rates_ahead(hinges, half, &mut self.factor.p);
             for i in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
                 self.twists[i] = middle(i);
@@ -506,8 +516,15 @@ impl Tree {
 
     /// Gives the bodies what the crew has found, with their flights where `flown`, and the impulses to those there are.
     fn leave_lanes(&mut self, flown: bool, bodies: &mut Bodies, impulse: &mut [f64]) {
-        if let (true, Some(crew)) = (self.in_lanes, &mut self.crew) {
+        if let (true, Some(crew)) = (self.in_lanes, &self.crew) {
             crew.write(flown, bodies);
+            self.add_impulses(flown, impulse);
+        }
+    }
+
+    /// Adds the impulses that the crew has found to those there are.
+    fn add_impulses(&mut self, flown: bool, impulse: &mut [f64]) {
+        if let Some(crew) = &mut self.crew {
             crew.add_impulses(&self.lanes, impulse);
             self.flown = flown;
         }
@@ -515,8 +532,8 @@ impl Tree {
 
     /// The state after free flight over `h`, where a position correction has just looked at it: false, and nothing done, elsewhere.
     pub(crate) fn land(&mut self, bodies: &Bodies, h: f64, state: &mut State) -> bool {
-        let crew = self.crew.as_ref().filter(|_| std::mem::take(&mut self.flown));
-        crew.is_some_and(|crew| crew.land(bodies, h, state))
+        let flown = std::mem::take(&mut self.flown);
+        self.crew.as_mut().is_some_and(|crew| flown && crew.land(bodies, h, state))
     }
 }
 

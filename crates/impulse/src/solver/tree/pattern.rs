@@ -40,7 +40,54 @@ pub(super) struct Pattern {
     pub node_of: Vec<usize>,
 }
 
+/// What the bodies of a group hang on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Up {
+    /// Each on the body in the same lane of that group.
+    Lanes(usize),
+    /// All on that node.
+    One(usize),
+    /// Each on a node of its own, or nothing.
+    Each,
+}
+
+impl Up {
+    /// Of the nodes that lanes hang on; what lanes with `None` hang on does not matter.
+    pub(super) fn of(nodes: [Option<usize>; LANES]) -> Up {
+        let Some((lane, node)) = (0..LANES).find_map(|k| Some((k, nodes[k]?))) else {
+            return Up::Each;
+        };
+        let group = node / LANES;
+        let all = |is: &dyn Fn(usize, usize) -> bool| {
+            (0..LANES).all(|k| nodes[k].is_none_or(|node| is(k, node)))
+        };
+        if node != NOWHERE && node % LANES == lane && all(&|k, node| node == LANES * group + k) {
+            Up::Lanes(group)
+        } else if node != NOWHERE && all(&|_, other| other == node) {
+            Up::One(node)
+        } else {
+            Up::Each
+        }
+    }
+}
+
 impl Pattern {
+    /// What the bodies of group `g` hang on. In the same lanes of another group only if there are no bodies in the others.
+    pub(super) fn up(&self, g: usize) -> Up {
+        let nodes = &self.nodes[LANES * g..LANES * (g + 1)];
+        let hangs = |k: usize| !nodes[k].rows.is_empty();
+        let up = Up::of(std::array::from_fn(|k| hangs(k).then_some(nodes[k].parent)));
+        match up {
+            Up::Lanes(other)
+                if (0..LANES)
+                    .any(|k| !hangs(k) && self.nodes[LANES * other + k].body != NOWHERE) =>
+            {
+                Up::Each
+            }
+            up => up,
+        }
+    }
+
     /// The tree of a model's joints, if they are one: equations between two bodies, no loops (the ground is one body), every
     /// body with mass about all axes.
     pub(super) fn new(rows: &Rows, bodies: &Bodies) -> Option<Pattern> {
@@ -107,14 +154,27 @@ impl Pattern {
             }
         }
         order.retain(|&body| body != ground);
-        order.sort_by_key(|&body| (height[body], body));
+        // Bodies of the same height in the order of those they hang on, so that legs keep their lanes.
+        let mut rank = vec![0; n_bodies + 1];
+        order.sort_by_key(|&body| (std::cmp::Reverse(height[body]), body));
+        for level in order.chunk_by_mut(|&a, &b| height[a] == height[b]) {
+            level.sort_by_key(|&body| {
+                let up = parent[body];
+                let place = if up == NOWHERE { (0, 0) } else { (height[up], rank[up]) };
+                (place, body)
+            });
+            for (i, &body) in level.iter().enumerate() {
+                rank[body] = i;
+            }
+        }
+        order.sort_by_key(|&body| (height[body], rank[body]));
         let mut nodes: Vec<Node> = Vec::with_capacity(order.len() + LANES);
         let filler = Node { body: NOWHERE, parent: NOWHERE, rows: Vec::new() };
         let mut node_of = vec![NOWHERE; n_bodies];
+        let mut last = 0;
         for &body in &order {
-            // A body and one that hangs on it are not in the same group.
-            let group = nodes.len() - nodes.len() % LANES;
-            if nodes[group..].iter().any(|node: &Node| node.parent == body) {
+            // A group for each height: no body is in one with another that hangs on it, and those of legs are in the same lanes.
+            if std::mem::replace(&mut last, height[body]) != height[body] {
                 nodes.resize(nodes.len().next_multiple_of(LANES), filler.clone());
             }
             node_of[body] = nodes.len();

@@ -20,7 +20,7 @@ const MOST_SOLVES: u64 = 12;
 const MOST_ROUNDS: u32 = 8;
 
 /// Velocities have settled where another round would change them by less than this part of the tolerance.
-const NEAR: f64 = 0.3;
+pub(super) const NEAR: f64 = 0.3;
 
 /// How far friction that slips may be off, as a part of the rates: in the first solve, where another look follows, and where none does.
 const ROUGH: f64 = 1e-3;
@@ -34,7 +34,7 @@ const BEGUN: f64 = 1e-3;
 const LET_PASS: f64 = 0.1;
 
 /// A guess that leaves rates beyond this is none, m/s or rad/s.
-const POOR_GUESS: f64 = 1.0;
+pub(super) const POOR_GUESS: f64 = 1.0;
 
 /// What is within tolerance is corrected once more down to this part of it, where solves leave no more than the part [`GAIN`] of the error: impulses of
 /// joints act on two bodies a gap apart, and the moment of that is missing in the angular momentum. Machines of hinges go without.
@@ -46,7 +46,7 @@ const LOST: f64 = 1e4;
 
 impl Scratch {
     /// Runs `solve` with the tree, if it can be used: all joints are there, and its factor can be made.
-    fn with_tree<T>(
+    pub(super) fn with_tree<T>(
         &mut self,
         solve: impl FnOnce(&mut Tree, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
@@ -77,34 +77,56 @@ pub(crate) fn settle_positions(
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
-        let (mut first, mut before) = (f64::INFINITY, f64::INFINITY);
         let own = ..scratch.rows.model_size.rows;
         let whole = scratch.rows.target[own].iter().all(|target| *target == 0.0);
         tree.in_lanes = tree.crew.is_some() && whole && matches!(look.flight, Flight::Exact);
         tree.flown = false;
-        // A first solve with rates as they would be without curvature, from the start's: no look is so cheap.
+        tree.enter_lanes(&scratch.bodies);
         if !(tree.take_start(model, look, scratch, true) <= POOR_GUESS) {
             // After an impact free flight may be nearer.
             give_up_guess(&mut scratch.rows, &mut scratch.bodies);
             tree.in_lanes = false;
             tree.take_start(model, look, scratch, false);
         }
+        let found = tree.close_positions(model, method, look, floor, scratch);
+        if found.is_none() {
+            scratch.rows.take_back(false, &mut scratch.bodies);
+        }
+        found
+    })
+}
+
+impl Tree {
+    /// Solves from the rates of the start, which are those without curvature (no look is so cheap), until a look finds all closed.
+    pub(super) fn close_positions(
+        &mut self,
+        model: &Model,
+        method: &Method,
+        look: &Look<'_>,
+        floor: f64,
+        scratch: &mut Scratch,
+    ) -> Option<u64> {
+        let (mut first, mut before) = (f64::INFINITY, f64::INFINITY);
         let passes = LET_PASS * SLIP_PART * method.tolerance.max(floor) / look.h.abs();
         let near = |part: f64, begun: f64| Near { part, begun, rate: passes };
         // Of feet the law is found to the end with little work, and another solve is often spared.
-        let rough = if tree.on_feet { AHEAD } else { ROUGH };
-        tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near(rough, 0.0));
+        let rough = if self.on_feet { AHEAD } else { ROUGH };
+        self.solve(&mut scratch.rows, &mut scratch.bodies, false, near(rough, 0.0));
         for solves in 1..MOST_SOLVES {
-            let worst = tree.look_ahead(model, method, look, floor, scratch);
-            let gains = worst > DEEP && worst <= GAIN * before && tree.limbs.is_none();
+            let worst = self.look_ahead(model, method, look, floor, scratch);
+            let gains = worst > DEEP && worst <= GAIN * before && self.limbs.is_none();
             if worst < 1.0 && !gains {
                 scratch.rows.looked = true;
                 let Scratch { rows, bodies, .. } = scratch;
-                if let (true, Some(crew), Some(hinges)) = (tree.in_lanes, &tree.crew, &rows.hinges)
+                if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &self.crew, &rows.hinges)
                 {
                     crew.note_errors(hinges, &mut rows.gap);
                 }
-                tree.leave_lanes(true, bodies, &mut rows.impulse);
+                if self.stays {
+                    self.add_impulses(true, &mut rows.impulse);
+                } else {
+                    self.leave_lanes(true, bodies, &mut rows.impulse);
+                }
                 return Some(solves);
             }
             before = worst;
@@ -112,20 +134,19 @@ pub(crate) fn settle_positions(
             if worst.is_nan() || worst > LOST * first {
                 break;
             }
-            tree.take_rates(&scratch.rows);
+            self.take_rates(&scratch.rows);
             // What a look finds after the first solve is not yet what the next one will find.
             let begun = if solves == 1 { BEGUN } else { 0.0 };
             let near = near(AHEAD, begun);
-            if !tree.solve(&mut scratch.rows, &mut scratch.bodies, false, near) {
+            if !self.solve(&mut scratch.rows, &mut scratch.bodies, false, near) {
                 if worst < 1.0 {
                     return Some(solves); // nothing has changed
                 }
                 break;
             }
         }
-        scratch.rows.take_back(false, &mut scratch.bodies);
         None
-    })
+    }
 }
 
 /// Velocity correction from the impulses there are, likewise.

@@ -206,7 +206,8 @@ impl Feet {
             }
             let level = &mut self.levels[self.n_levels];
             self.n_levels += 1;
-            (level.nodes, level.b) = (nodes, b);
+            level.nodes = nodes;
+            level.b = b;
             limbs.pass_hinges(nodes, &mut b, &mut level.u, &mut level.part);
             let (u, part) = (&level.u, &level.part);
             for i in 0..ROWS {
@@ -233,7 +234,9 @@ impl Feet {
             foot.k = [normal[lane], friction[lane]];
         }
         let group = &mut self.groups[first / LANES];
-        (group.levels, group.w, group.d) = ((begin, self.n_levels), b, d);
+        group.levels = (begin, self.n_levels);
+        group.w = b;
+        group.d = d;
         true
     }
 
@@ -251,7 +254,8 @@ impl Feet {
         }
         let root = limbs.arrived(self.root).map(F::splat);
         for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
-            (group.e, group.before) = ([[0.0; LANES]; ROWS], [[0.0; LANES]; ROWS]);
+            group.e = [[0.0; LANES]; ROWS];
+            group.before = [[0.0; LANES]; ROWS];
             for (lane, foot) in feet.iter().enumerate() {
                 for r in 0..ROWS {
                     group.e[r][lane] = e[foot.rows[r]];

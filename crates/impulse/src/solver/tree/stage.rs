@@ -1,0 +1,275 @@
+//! A stage of a machine of hinges that goes in lanes from the kick at its start to the velocities at its end. Bodies one by one are only those that
+//! touch something, and all where the stage ends. The page it follows is that of [`step`](crate::step); where anything is out of the
+//! ordinary, that one is taken.
+
+use gelenk_model::math::Vec3;
+use gelenk_model::rows::Instant;
+use gelenk_model::{Flight, Model, State};
+
+use super::pattern::{LANES, NOWHERE};
+use super::settle::{NEAR, POOR_GUESS, at_once};
+use super::Tree;
+use crate::drives::Drives;
+use crate::kick::evaluate_signals;
+use crate::lanes::F;
+use crate::method::{Method, SolverKind};
+use crate::rows::{Look, Rows};
+use crate::scratch::{Bodies, Loads, Scratch};
+use crate::step::velocity_floor_of;
+
+impl Scratch {
+    /// Whether stages go in lanes: all joints are hinges of a tree, all laws torques about them, and contacts all that has bounds.
+    pub(crate) fn stays_in_lanes(&self, method: &Method) -> bool {
+        let rows = &self.rows;
+        self.tree.as_ref().is_some_and(|tree| tree.crew.is_some())
+            && rows.first_apart() > 0
+            && !rows.contacts.is_empty()
+            && !rows.model_size.bounded
+            && !rows.rheonomic
+            && self.loads.drives.are_torques()
+            && self.loads.timed
+            && self.loads.velocity_dependent
+            && method.solver == SolverKind::Direct
+            && matches!(method.flight, Flight::Exact)
+    }
+}
+
+/// v += h/2 M⁻¹ f(q, v, t), and C(t+h) = 0: the number of solves. None, and nothing done but to velocities of bodies that touch, where it does not settle.
+pub(crate) fn settle_start(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> Option<u64> {
+    let floor = scratch.bodies.position_floor();
+    scratch.with_tree(|tree, scratch| {
+        let Scratch { rows, bodies, loads, .. } = &mut *scratch;
+        if !tree.make_hard(rows, bodies) || !tree.take_touches(rows) {
+            return None;
+        }
+        rows.take_guess();
+        (tree.in_lanes, tree.stays, tree.flown) = (true, true, false);
+        tree.crew.as_mut()?.begin_at(bodies);
+        tree.kick(rows, bodies, &loads.drives, 0.5 * look.h, false);
+        let near = tree.take_start(model, look, scratch, true) <= POOR_GUESS;
+        let found =
+            if near { tree.close_positions(model, method, look, floor, scratch) } else { None };
+        tree.stays = false;
+        if found.is_some() {
+            // The laws were read before the kick.
+            let before = |own: &crate::drives::Driven| own.rate;
+            tree.note_rates(&scratch.rows, &mut scratch.loads.drives, before);
+        }
+        found
+    })
+}
+
+/// Lands where the flight that was looked at ends: state, bodies, and rows there. False where a number is not finite; the bodies then have their
+/// velocities.
+pub(crate) fn land_in_lanes(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    h: f64,
+    t_next: f64,
+) -> bool {
+    let Some(mut tree) = scratch.tree.take() else { return false };
+    let landed = tree.land(&scratch.bodies, h, state);
+    if let (true, Some(crew)) = (landed, &mut tree.crew) {
+        state.t = t_next;
+        scratch.forget_poses();
+        tree.made = None;
+        if let Some(limbs) = &mut tree.limbs {
+            limbs.forget();
+        }
+        crew.arrive(&mut scratch.bodies, state);
+        if let Some(hinges) = &mut scratch.rows.hinges {
+            hinges.prepare_at(|g| crew.axes(g));
+            hinges.follow(&mut state.coordinate);
+        }
+        scratch.prepare_apart(model, state.t, &state.coordinate);
+        tree.place_drives(&scratch.rows, &mut scratch.loads.drives, &state.coordinate);
+    } else if let Some(crew) = &mut tree.crew {
+        crew.write(true, &mut scratch.bodies);
+    }
+    scratch.tree = Some(tree);
+    landed
+}
+
+/// The half kick at the end of the stage and the velocity correction, as [`settle_kick`](super::settle_kick), for laws that are straight lines: one solve.
+/// None, and nothing done, where another one is needed.
+pub(crate) fn settle_end(
+    model: &Model,
+    method: &Method,
+    state: &State,
+    scratch: &mut Scratch,
+    h: f64,
+) -> Option<u64> {
+    let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    let mut tree = scratch.tree.take()?;
+    scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
+    let found = tree.end(model, method, tolerance, state, scratch, h);
+    tree.made = None;
+    scratch.tree = Some(tree);
+    if found.is_none() {
+        scratch.rows.velocity_impulse.copy_from_slice(&scratch.rows.begun);
+    }
+    found
+}
+
+impl Tree {
+    fn end(
+        &mut self,
+        model: &Model,
+        method: &Method,
+        tolerance: f64,
+        state: &State,
+        scratch: &mut Scratch,
+        h: f64,
+    ) -> Option<u64> {
+        let Scratch { rows, bodies, loads, work, .. } = &mut *scratch;
+        let (poses, twists) = (&bodies.poses, &bodies.twists);
+        let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
+        evaluate_signals(model, &at, loads, work);
+        if !self.read_laws(model, state, rows, loads)
+            || !self.make_soft(rows, bodies, &loads.drives, h)
+            || !self.take_touches(rows)
+        {
+            return None;
+        }
+        for own in &mut loads.drives.axes {
+            own.read = own.law();
+        }
+        self.in_lanes = true;
+        self.crew.as_mut()?.forget_impulses();
+        self.kick(rows, bodies, &loads.drives, 0.5 * h, true);
+        self.take_rates_in_lanes(rows, bodies, &loads.drives);
+        let near = at_once(tolerance, bodies);
+        if !self.solve(rows, bodies, true, near) {
+            return None;
+        }
+        self.leave_lanes(false, bodies, &mut rows.velocity_impulse);
+        // The laws at the velocities found, and whether these are what they make.
+        let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
+        if !self.read_laws(model, state, rows, loads)
+            || !loads.drives.are_straight(0.5 * h, near)
+            || !(self.look_at_velocities(tolerance, scratch) < 1.0)
+        {
+            return None;
+        }
+        let Scratch { rows, bodies, loads, .. } = &mut *scratch;
+        loads.known = true;
+        loads.twists.copy_from_slice(&bodies.twists);
+        loads.active.clone_from(&state.active);
+        self.note_rates(rows, &mut loads.drives, |own| own.read[1]);
+        Some(1)
+    }
+
+    /// v += M⁻¹ (Jᵀ p + Wᵀ τ `dt`) with the torques of the laws: at the start of a stage with the impulses of all rows, at its `end` with those of
+    /// contacts. Bodies that touch get their velocities.
+    fn kick(&mut self, rows: &Rows, bodies: &mut Bodies, drives: &Drives, dt: f64, end: bool) {
+        let (Some(crew), Some(hinges)) = (&mut self.crew, &rows.hinges) else { return };
+        let lanes = &self.lanes;
+        let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
+        crew.collect(hinges, |g| {
+            let own = &lanes[g];
+            let torque = |k: usize| {
+                let axis = own[k].and_then(|(_, axis)| axis);
+                axis.map_or(0.0, |axis| drives.axes[axis].torque(true) * dt)
+            };
+            let mut p = [[0.0; LANES]; 5];
+            for (k, own) in own.iter().enumerate().filter(|_| !end) {
+                let Some((first, _)) = *own else { continue };
+                for (p, known) in p.iter_mut().zip(&impulse[first..first + 5]) {
+                    p[k] = *known;
+                }
+            }
+            (p.map(F::new), F::new(std::array::from_fn(torque)))
+        });
+        for (i, block) in rows.blocks.iter().enumerate().skip(rows.model_size.blocks) {
+            if rows.inactive[i] {
+                continue;
+            }
+            for slot in 0..2 {
+                let node = self.pattern.node_of[rows.body_list[block.first_body + slot]];
+                if node == NOWHERE {
+                    continue;
+                }
+                let (mut force, mut torque) = (Vec3::zeros(), Vec3::zeros());
+                for row in block.first_row..block.first_row + block.n_rows {
+                    let (jac, p) = (rows.contact_row(row, slot), impulse[row]);
+                    force += Vec3::new(jac[0], jac[1], jac[2]) * p;
+                    torque += Vec3::new(jac[3], jac[4], jac[5]) * p;
+                }
+                crew.collect_at(node, &force, &torque);
+            }
+        }
+        crew.act();
+        for body in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
+            if self.pattern.node_of[body] != NOWHERE {
+                crew.write_velocity(self.pattern.node_of[body], bodies);
+            }
+        }
+    }
+
+    /// The laws at the velocities in lanes; false if one is not a finite number.
+    fn read_laws(&self, model: &Model, state: &State, rows: &Rows, loads: &mut Loads) -> bool {
+        self.each_rate(rows, |axis, rate| loads.drives.axes[axis].rate = rate);
+        loads.drives.read_torques(model, &loads.signals, &state.active)
+    }
+
+    /// q̇ of an instant, before it and now in lanes, added.
+    fn note_rates(
+        &self,
+        rows: &Rows,
+        drives: &mut Drives,
+        before: impl Fn(&crate::drives::Driven) -> f64,
+    ) {
+        self.each_rate(rows, |axis, rate| {
+            let own = &mut drives.axes[axis];
+            own.both = Some(before(own) + rate);
+        });
+    }
+
+    /// Axes and q̇ in lanes.
+    #[inline]
+    fn each_rate(&self, rows: &Rows, mut take: impl FnMut(usize, f64)) {
+        let (Some(crew), Some(hinges)) = (&self.crew, &rows.hinges) else { return };
+        for (g, lanes) in self.lanes.iter().enumerate() {
+            let Some(group) = hinges.group(g) else { continue };
+            let rates = crew.turning(g, group).to_array();
+            for (own, rate) in lanes.iter().zip(rates) {
+                if let Some((_, Some(axis))) = *own {
+                    take(axis, rate);
+                }
+            }
+        }
+    }
+
+    /// Rates J v of the hinges in lanes, those of contacts, and how far q̇ is from those that the laws were read at.
+    fn take_rates_in_lanes(&mut self, rows: &Rows, bodies: &Bodies, drives: &Drives) {
+        let mut pulls = std::mem::take(&mut self.pulls);
+        self.each_rate(rows, |axis, rate| pulls[axis] = rate - drives.axes[axis].rate);
+        self.pulls = pulls;
+        self.e.resize(rows.error.len(), 0.0);
+        if let (Some(crew), Some(hinges)) = (&mut self.crew, &rows.hinges) {
+            crew.rates(hinges, &mut self.factor.p);
+        }
+        rows.rates_from(rows.first_apart(), &bodies.twists, &mut self.e);
+    }
+
+    /// Axes and coordinates of the laws at the prepared poses.
+    fn place_drives(&self, rows: &Rows, drives: &mut Drives, coordinates: &[f64]) {
+        let Some(hinges) = &rows.hinges else { return };
+        for (g, lanes) in self.lanes.iter().enumerate() {
+            let Some(group) = hinges.group(g) else { continue };
+            let axes = group.axes();
+            for (own, axis) in lanes.iter().zip(axes) {
+                if let Some((_, Some(k))) = *own {
+                    drives.axes[k].turn_about([axis.x, axis.y, axis.z]);
+                }
+            }
+        }
+        drives.place(coordinates);
+    }
+}
