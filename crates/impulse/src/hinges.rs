@@ -372,6 +372,12 @@ impl Group {
         [[force * F::splat(-1.0), torque[0]], [force, torque[1]]]
     }
 
+    /// Torques of those sizes about the axes.
+    #[inline(always)]
+    pub(crate) fn torque(&self, size: F) -> V {
+        self.axis * size
+    }
+
     /// The axes one by one.
     pub(crate) fn axes(&self) -> [Vec3; LANES] {
         self.axis.each()

@@ -42,8 +42,7 @@ pub(crate) fn evaluate_loads(
     loads.known = false;
     loads.twists.copy_from_slice(&bodies.twists);
     loads.active.clone_from(&state.active);
-    if loads.drives.are_torques()
-        && loads.drives.read_torques(model, &loads.signals, &state.active)
+    if loads.drives.are_torques() && loads.drives.read_torques(model, &loads.signals, &state.active)
     {
         loads.known = true;
         return Ok(());
@@ -133,10 +132,13 @@ pub(crate) fn energy_from_rest(bodies: &Bodies, loads: &Loads, dampers: bool, dt
     let mut sum = 0.0;
     if loads.drives.are_torques() {
         for (i, own) in loads.drives.of_body.iter().enumerate().filter(|(i, _)| !bodies.fixed[*i]) {
-            let torque: Vec3 = own.iter().map(|&(axis, sign)| {
-                let axis = &loads.drives.axes[axis];
-                axis.axis_of_hinge() * (sign * axis.torque(dampers))
-            }).sum();
+            let torque: Vec3 = own
+                .iter()
+                .map(|&(axis, sign)| {
+                    let axis = &loads.drives.axes[axis];
+                    axis.axis_of_hinge() * (sign * axis.torque(dampers))
+                })
+                .sum();
             sum += torque.dot(&(bodies.inertia_inv_world[i] * torque));
         }
         return 0.5 * dt * dt * sum;

@@ -671,7 +671,8 @@ pub(crate) fn energies_read(model: &Model, state: &State, scratch: &mut Scratch)
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
         evaluate_signals(model, &at, loads, work);
         let context = ForceContext { model, at, signals: &loads.signals };
-        for force in model.forces.iter().filter(|f| f.kind.is_active(&state.active)) {
+        let stores = loads.lines[0];
+        for force in model.forces.iter().filter(|f| stores && f.kind.is_active(&state.active)) {
             potential += force.kind.law().potential_energy(&context);
         }
     }

@@ -238,11 +238,13 @@ impl Parts<'_> {
         scratch.stops.rocks = [false; 2];
         scratch.stops.soft = 0;
         scratch.forget_unseen();
+        // What lasts for the whole step can be listed at once.
+        let all = self.method.coarse && scratch.touching.is_some() && scratch.rows.stops.is_empty();
         loop {
-            self.watch_contacts(state, scratch, left, false);
+            self.watch_contacts(state, scratch, left, all);
             let elastic = events < MAX_EVENTS || scratch.touching.is_none();
             if self.impacts(state, scratch, elastic)? {
-                self.watch_contacts(state, scratch, left, false);
+                self.watch_contacts(state, scratch, left, all);
                 prepare(self.model, state, scratch);
                 scratch.set_modes(self.model, state, self.method);
             }
@@ -277,8 +279,13 @@ impl Parts<'_> {
     ) -> Result<bool, StepError> {
         let (mut span, mut tries) = (left, 0);
         let report = loop {
-            self.watch_contacts(state, scratch, span, true);
-            self.see(state, scratch);
+            let seen = std::mem::take(&mut scratch.stops.seen) && scratch.rows.at_once;
+            if !seen {
+                self.watch_contacts(state, scratch, span, true);
+                self.see(state, scratch);
+            }
+            // Modes of dry friction depend on the order of the step.
+            scratch.modes_known = seen && scratch.rows.hinges.is_some();
             scratch.note_poses();
             for watch in &mut scratch.stops.watches {
                 watch.lo = watch.now;
@@ -298,6 +305,10 @@ impl Parts<'_> {
         };
         let whole = span.total_cmp(&left).is_eq();
         self.accept(&report, state, scratch, span, level)?;
+        let elastic = |contact: &crate::contact::Contact| contact.values.restitution > 0.0;
+        if !scratch.rows.contacts.iter().any(elastic) {
+            return Ok(whole);
+        }
         let energy_compressed = self.model.kinetic_energy(state);
         let Scratch { rows, bodies, stops, .. } = scratch;
         stops.compressed.copy_from_slice(&bodies.twists);

@@ -5,6 +5,7 @@ use gelenk_model::Flight;
 use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::state::{Pose, State, Twist};
 
+use super::Lane;
 use super::factor::Sixes;
 use super::limbs::Limbs;
 use super::pattern::{LANES, NOWHERE, Pattern, Up};
@@ -168,6 +169,35 @@ impl Crew {
     pub(super) fn forget_impulses(&mut self) {
         for p in &mut self.impulse {
             *p = [[0.0; LANES]; 6];
+        }
+    }
+
+    /// Collects what is to act: of each group angular impulses about the hinges.
+    #[inline(always)]
+    pub(super) fn collect_turns(&mut self, hinges: &Hinges, turn: impl Fn(usize) -> F) {
+        for given in &mut self.given {
+            *given = [V::ZERO; 2];
+        }
+        for g in 0..self.n {
+            let Some(group) = hinges.group(g) else { continue };
+            let four = &self.fours[g];
+            // On b along the axis, on a against it.
+            let torque = group.torque(turn(g) * (four.is_b + four.is_b - F::ONE) * four.hinge);
+            self.given[g][1] += torque;
+            let up = torque * F::splat(-1.0);
+            match four.up {
+                Up::Lanes(other) => self.given[other][1] += up,
+                Up::One(lane) => {
+                    let V { x, y, z } = up;
+                    let sum = Vec3::new(x.reduce_add(), y.reduce_add(), z.reduce_add());
+                    self.given[lane / LANES][1].add_to(lane % LANES, &sum);
+                }
+                Up::Each => {
+                    for (up, lane) in up.each().iter().zip(four.parent) {
+                        self.given[lane / LANES][1].add_to(lane % LANES, up);
+                    }
+                }
+            }
         }
     }
 
@@ -514,14 +544,10 @@ impl Crew {
     }
 
     /// Adds the impulses found since it began to `sums`, those of all rows.
-    pub(super) fn add_impulses(
-        &mut self,
-        lanes: &[[Option<(usize, Option<usize>)>; LANES]],
-        sums: &mut [f64],
-    ) {
+    pub(super) fn add_impulses(&mut self, lanes: &[[Lane; LANES]], sums: &mut [f64]) {
         for (p, lanes) in self.impulse.iter_mut().zip(lanes) {
             for (k, own) in lanes.iter().enumerate() {
-                let Some((first, _)) = *own else { continue };
+                let Some(first) = own.row else { continue };
                 for (sum, p) in sums[first..first + 5].iter_mut().zip(p.iter()) {
                     *sum += p[k];
                 }

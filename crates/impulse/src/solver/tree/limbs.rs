@@ -223,6 +223,13 @@ impl Limbs {
         }
     }
 
+    /// Whether the dampers of group `g` are others than those of the factor.
+    pub(super) fn has_other_dampers(&self, g: usize, weight: impl Fn(usize) -> f64) -> bool {
+        let limb = &self.limbs[g];
+        let known = (limb.weight - limb.root).to_array();
+        (0..LANES).any(|k| known[k].total_cmp(&weight(k)).is_ne())
+    }
+
     /// The bodies have other poses.
     pub(super) fn forget(&mut self) {
         self.placed = false;
@@ -266,12 +273,12 @@ impl Limbs {
         self.placed = true;
     }
 
-    /// Factorizes at the prepared poses, with a damper d h/2 of each node; false where that is (nearly) singular.
+    /// Factorizes at the prepared poses, with the dampers d h/2 of each group; false where that is (nearly) singular.
     pub(super) fn make(
         &mut self,
         hinges: &Hinges,
         bodies: &Bodies,
-        weight: impl Fn(usize) -> f64,
+        weight: impl Fn(usize) -> F,
     ) -> bool {
         if !self.placed {
             self.place(hinges, bodies);
@@ -282,7 +289,7 @@ impl Limbs {
         let mut least = F::splat(1.0);
         for g in 0..self.limbs.len() {
             let limb = &mut self.limbs[g];
-            limb.weight = limb.root + F::new(std::array::from_fn(|lane| weight(LANES * g + lane)));
+            limb.weight = limb.root + weight(g);
             let mass = limb.mass;
             let mr = limb.lever * mass;
             let more = &self.masses[g];

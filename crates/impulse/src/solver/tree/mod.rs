@@ -32,6 +32,7 @@ use super::direct::bounded::{
 use crate::bounds::Bound;
 use crate::drives::Drives;
 use crate::hinges::Hinges;
+use crate::lanes::F;
 use crate::method::Method;
 use crate::rows::{Look, Rows};
 use crate::scratch::{Bodies, Scratch};
@@ -51,8 +52,8 @@ pub struct Tree {
     stays: bool,
     /// Whether the flight that the crew has looked at is the one to be made.
     flown: bool,
-    /// First row and driven axis of the hinge in each of their lanes.
-    lanes: Vec<[Option<(usize, Option<usize>)>; LANES]>,
+    /// The hinge in each of their lanes.
+    lanes: Vec<[Lane; LANES]>,
     touches: Touches,
     /// In place of them, where all are feet of legs apart, and whether they are.
     feet: Feet,
@@ -70,6 +71,15 @@ pub struct Tree {
     pulls: Vec<f64>,
     /// Whether the factor belongs to the present rows, with dampers or without.
     made: Option<Made>,
+}
+
+/// A lane with a hinge, or without.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    /// Its first row.
+    row: Option<usize>,
+    /// Its driven axis.
+    axis: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,9 +148,9 @@ impl Tree {
     pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies) {
         self.limbs = Some(Limbs::new(&self.pattern, hinges, bodies));
         self.crew = Some(Crew::new(&self.pattern, hinges, bodies));
-        let own = |i: usize| {
-            let first = self.pattern.nodes[i].rows.first()?;
-            Some((first.number, self.axes[i].first().copied()))
+        let own = |i: usize| Lane {
+            row: self.pattern.nodes[i].rows.first().map(|row| row.number),
+            axis: self.axes[i].first().copied(),
         };
         let groups = 0..self.pattern.nodes.len() / LANES;
         self.lanes = groups.map(|g| std::array::from_fn(|k| own(LANES * g + k))).collect();
@@ -173,7 +183,7 @@ impl Tree {
         }
         let Tree { pattern, factor, limbs, .. } = self;
         let good = match (limbs, &rows.hinges) {
-            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |_| 0.0),
+            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |_| F::ZERO),
             _ => factor.make(pattern, rows, bodies, |_| &[]),
         };
         self.made = Some(if good { Made::Hard } else { Made::Singular });
@@ -182,25 +192,25 @@ impl Tree {
 
     /// The factor with the dampers of the drives over `h`/2.
     fn make_soft(&mut self, rows: &Rows, bodies: &Bodies, drives: &Drives, h: f64) -> bool {
-        for (node, axes) in self.axes.iter().enumerate() {
-            let own = &mut self.soft[self.first_soft[node]..self.first_soft[node + 1]];
-            for (soft, &k) in own.iter_mut().zip(axes) {
-                let driven = &drives.axes[k];
-                soft.weight = 0.5 * h * driven.damping;
-                if self.limbs.is_some() {
-                    continue; // the axis is the hinge's
-                }
-                let side = usize::from(driven.bodies[1] == self.pattern.nodes[node].body);
-                soft.own.copy_from_slice(&driven.row[6 * side..][..6]);
-                soft.other.copy_from_slice(&driven.row[6 * (1 - side)..][..6]);
-            }
-        }
-        let Tree { pattern, factor, limbs, soft, first_soft, .. } = self;
-        let own = |i: usize| &soft[first_soft[i]..first_soft[i + 1]];
+        let Tree { pattern, factor, limbs, lanes, axes, soft, first_soft, .. } = self;
+        let weight = |k: usize| 0.5 * h * drives.axes[k].damping;
         let good = match (limbs, &rows.hinges) {
-            (Some(limbs), Some(hinges)) => limbs
-                .make(hinges, bodies, |i| own(i).first().map_or(0.0, |soft| soft.weight.max(0.0))),
-            _ => factor.make(pattern, rows, bodies, own),
+            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |g| {
+                F::new(lanes[g].map(|own| own.axis.map_or(0.0, |k| weight(k).max(0.0))))
+            }),
+            _ => {
+                for (node, axes) in axes.iter().enumerate() {
+                    let own = &mut soft[first_soft[node]..first_soft[node + 1]];
+                    for (soft, &k) in own.iter_mut().zip(axes) {
+                        let driven = &drives.axes[k];
+                        soft.weight = weight(k);
+                        let side = usize::from(driven.bodies[1] == pattern.nodes[node].body);
+                        soft.own.copy_from_slice(&driven.row[6 * side..][..6]);
+                        soft.other.copy_from_slice(&driven.row[6 * (1 - side)..][..6]);
+                    }
+                }
+                factor.make(pattern, rows, bodies, |i| &soft[first_soft[i]..first_soft[i + 1]])
+            }
         };
         self.made = good.then_some(Made::Soft);
         good
@@ -373,6 +383,14 @@ impl Tree {
 
     /// Whether the dampers are others than those of the factor.
     fn dampers_changed(&self, drives: &Drives, h: f64) -> bool {
+        if let Some(limbs) = &self.limbs {
+            let weight = |own: &Lane| own.axis.map_or(0.0, |k| 0.5 * h * drives.axes[k].damping);
+            return self
+                .lanes
+                .iter()
+                .enumerate()
+                .any(|(g, lanes)| limbs.has_other_dampers(g, |k| weight(&lanes[k]).max(0.0)));
+        }
         self.axes.iter().enumerate().any(|(node, axes)| {
             let own = &self.soft[self.first_soft[node]..self.first_soft[node + 1]];
             own.iter().zip(axes).any(|(soft, &k)| {
@@ -454,16 +472,14 @@ impl Tree {
         else {
             return false;
         };
-        for (p, lanes) in factor.p.iter_mut().zip(lanes.iter()) {
+        for (p, lanes) in factor.p.iter_mut().zip(lanes.iter()).filter(|_| !*in_lanes) {
             for (lane, own) in lanes.iter().enumerate() {
-                let Some((first, axis)) = *own else { continue };
-                if !*in_lanes {
-                    let e: &[f64] = &e[first..first + 5];
-                    for k in 0..5 {
-                        p[k][lane] = e[k];
-                    }
+                let Some(first) = own.row else { continue };
+                let e: &[f64] = &e[first..first + 5];
+                for k in 0..5 {
+                    p[k][lane] = e[k];
                 }
-                p[5][lane] = axis.map_or(0.0, |axis| pulls[axis]);
+                p[5][lane] = own.axis.map_or(0.0, |axis| pulls[axis]);
             }
         }
         limbs.climb(&factor.p);
@@ -497,7 +513,7 @@ impl Tree {
         limbs.give(bodies);
         for (p, lanes) in factor.p.iter().zip(lanes.iter()) {
             for (lane, own) in lanes.iter().enumerate() {
-                let Some((first, _)) = *own else { continue };
+                let Some(first) = own.row else { continue };
                 let now = &mut now[first..first + 5];
                 for k in 0..5 {
                     now[k] += p[k][lane];
@@ -505,6 +521,13 @@ impl Tree {
             }
         }
         true
+    }
+
+    /// Errors of the dampers into lanes.
+    fn pull_in_lanes(&mut self) {
+        for (p, lanes) in self.factor.p.iter_mut().zip(&self.lanes).filter(|_| self.in_lanes) {
+            p[5] = lanes.map(|own| own.axis.map_or(0.0, |axis| self.pulls[axis]));
+        }
     }
 
     /// The crew begins with the velocities of the bodies.

@@ -242,6 +242,7 @@ pub(crate) fn settle_kick(
                 *pull = driven.rate_of(&bodies.twists) - driven.rate;
                 driven.read = driven.law();
             }
+            tree.pull_in_lanes();
             let near = at_once(tolerance, bodies);
             if !tree.solve(rows, bodies, true, near) {
                 break;

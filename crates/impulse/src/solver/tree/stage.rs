@@ -8,7 +8,7 @@ use gelenk_model::{Flight, Model, State};
 
 use super::pattern::{LANES, NOWHERE};
 use super::settle::{NEAR, POOR_GUESS, at_once};
-use super::Tree;
+use super::{Lane, Tree};
 use crate::drives::Drives;
 use crate::kick::evaluate_signals;
 use crate::lanes::F;
@@ -170,22 +170,23 @@ impl Tree {
     fn kick(&mut self, rows: &Rows, bodies: &mut Bodies, drives: &Drives, dt: f64, end: bool) {
         let (Some(crew), Some(hinges)) = (&mut self.crew, &rows.hinges) else { return };
         let lanes = &self.lanes;
+        let torque = |own: Lane| own.axis.map_or(0.0, |axis| drives.axes[axis].torque(true) * dt);
+        let turn = |g: usize| F::new(lanes[g].map(torque));
         let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
-        crew.collect(hinges, |g| {
-            let own = &lanes[g];
-            let torque = |k: usize| {
-                let axis = own[k].and_then(|(_, axis)| axis);
-                axis.map_or(0.0, |axis| drives.axes[axis].torque(true) * dt)
-            };
-            let mut p = [[0.0; LANES]; 5];
-            for (k, own) in own.iter().enumerate().filter(|_| !end) {
-                let Some((first, _)) = *own else { continue };
-                for (p, known) in p.iter_mut().zip(&impulse[first..first + 5]) {
-                    p[k] = *known;
+        if end {
+            crew.collect_turns(hinges, turn);
+        } else {
+            crew.collect(hinges, |g| {
+                let mut p = [[0.0; LANES]; 5];
+                for (k, own) in lanes[g].iter().enumerate() {
+                    let Some(first) = own.row else { continue };
+                    for (p, known) in p.iter_mut().zip(&impulse[first..first + 5]) {
+                        p[k] = *known;
+                    }
                 }
-            }
-            (p.map(F::new), F::new(std::array::from_fn(torque)))
-        });
+                (p.map(F::new), turn(g))
+            });
+        }
         for (i, block) in rows.blocks.iter().enumerate().skip(rows.model_size.blocks) {
             if rows.inactive[i] {
                 continue;
@@ -239,7 +240,7 @@ impl Tree {
             let Some(group) = hinges.group(g) else { continue };
             let rates = crew.turning(g, group).to_array();
             for (own, rate) in lanes.iter().zip(rates) {
-                if let Some((_, Some(axis))) = *own {
+                if let Some(axis) = own.axis {
                     take(axis, rate);
                 }
             }
@@ -255,6 +256,7 @@ impl Tree {
         if let (Some(crew), Some(hinges)) = (&mut self.crew, &rows.hinges) {
             crew.rates(hinges, &mut self.factor.p);
         }
+        self.pull_in_lanes();
         rows.rates_from(rows.first_apart(), &bodies.twists, &mut self.e);
     }
 
@@ -265,7 +267,7 @@ impl Tree {
             let Some(group) = hinges.group(g) else { continue };
             let axes = group.axes();
             for (own, axis) in lanes.iter().zip(axes) {
-                if let Some((_, Some(k))) = *own {
+                if let Some(k) = own.axis {
                     drives.axes[k].turn_about([axis.x, axis.y, axis.z]);
                 }
             }
