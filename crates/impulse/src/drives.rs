@@ -1,9 +1,10 @@
 //! Force laws along joint coordinates: drives, springs and dampers at joints, evaluated together.
 
-use gelenk_model::force::{Account, JointAxis};
+use gelenk_model::force::{Account, AxisForce, ForceKind, JointAxis};
 use gelenk_model::joint::{JointKind, PairRow};
 use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::rows::Instant;
+use gelenk_model::signal::Value;
 use gelenk_model::state::{Twist, Wrench};
 use gelenk_model::{BodyId, Model};
 
@@ -28,6 +29,39 @@ pub(crate) struct Drives {
 struct Torque {
     axis: usize,
     line: usize,
+    /// The law, if it is a servo with constant gains, without bound and brake.
+    plain: Option<PlainServo>,
+}
+
+/// τ = k (q_soll − q) + d (q̇_soll − q̇).
+#[derive(Clone, Copy, Debug)]
+struct PlainServo {
+    stiffness: f64,
+    damping: f64,
+    target: Value,
+    velocity: Value,
+}
+
+impl PlainServo {
+    fn of(kind: &ForceKind) -> Option<PlainServo> {
+        let ForceKind::Servo(servo) = kind else { return None };
+        let (Value::Constant(stiffness), Value::Constant(damping), Value::Constant(brake)) =
+            (servo.stiffness, servo.damping, servo.brake)
+        else {
+            return None;
+        };
+        let (target, velocity) = (servo.target, servo.target_velocity);
+        let plain = !servo.is_bounded() && brake == 0.0;
+        plain.then_some(PlainServo { stiffness, damping, target, velocity })
+    }
+
+    /// As [`Servo::force_at`](gelenk_model::force::Servo::force_at), to the bit.
+    #[inline]
+    fn at(&self, q: f64, rate: f64, signals: &[f64]) -> AxisForce {
+        let error = self.target.get(signals) - q;
+        let slower = self.velocity.get(signals) - rate;
+        AxisForce { force: self.stiffness * error + self.damping * slower, damping: self.damping }
+    }
 }
 
 /// The place of a ledger line among the three.
@@ -104,7 +138,8 @@ impl Drives {
             let axis = (*own)?;
             let joint = &model.joints[axes[axis].axis.joint.index()];
             let turns = matches!(joint.kind, JointKind::Hinge(_));
-            (turns && heavy).then(|| Torque { axis, line: line_of(force.kind.law().account()) })
+            let line = line_of(force.kind.law().account());
+            (turns && heavy).then(|| Torque { axis, line, plain: PlainServo::of(&force.kind) })
         };
         let torques: Option<Vec<Torque>> = model.forces.iter().zip(&of_force).map(torque).collect();
         let torques = torques.unwrap_or_default();
@@ -132,7 +167,13 @@ impl Drives {
             if !active[own.axis.joint.index()] {
                 continue;
             }
-            let Some(found) = force.kind.along(own.q, own.rate, signals) else { continue };
+            let found = match &law.plain {
+                Some(servo) => servo.at(own.q, own.rate, signals),
+                None => match force.kind.along(own.q, own.rate, signals) {
+                    Some(found) => found,
+                    None => continue,
+                },
+            };
             own.damping += found.damping;
             own.force += found.force;
             own.lines[law.line] += found.force;

@@ -105,13 +105,6 @@ fn dot(a: &[F; 6], b: &[F; 6]) -> F {
     ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5])
 }
 
-#[inline(always)]
-fn add_all(sums: &mut Mass, given: &Mass) {
-    for (sum, given) in sums.iter_mut().zip(given) {
-        *sum += *given;
-    }
-}
-
 /// The symmetric matrix of a lower triangle times a vector.
 #[inline(always)]
 fn symmetric(m: &[F; 6], v: V) -> V {
@@ -337,20 +330,28 @@ impl Limbs {
             let d = own + limb.weight;
             least = least.fast_min(d - (limb.i[0] + limb.i[2] + limb.i[5]) * F::splat(WEAK));
             limb.d_inv = F::ONE / d;
-            let given = limb.mass_of_parent();
+            let limb = &self.limbs[g];
             match limb.up {
-                Up::Lanes(other) if limb.first => self.masses[other] = given,
-                Up::Lanes(other) => add_all(&mut self.masses[other], &given),
+                Up::Lanes(other) => {
+                    let mass = &mut self.masses[other];
+                    if limb.first {
+                        limb.give_mass(|k, given| mass[k] = given);
+                    } else {
+                        limb.give_mass(|k, given| mass[k] += given);
+                    }
+                }
                 Up::One(node) => {
                     let there = F::ONE - limb.root;
                     let mass = &mut self.masses[node / LANES];
-                    for (sum, given) in mass.iter_mut().zip(&given) {
-                        let sum = &mut sum.as_mut_array()[node % LANES];
+                    limb.give_mass(|k, given| {
+                        let sum = &mut mass[k].as_mut_array()[node % LANES];
                         let before = if limb.first { 0.0 } else { *sum };
-                        *sum = before + (*given * there).reduce_add();
-                    }
+                        *sum = before + (given * there).reduce_add();
+                    });
                 }
                 Up::Each => {
+                    let mut given = MASSLESS;
+                    limb.give_mass(|k, mass| given[k] = mass);
                     for (lane, &parent) in limb.parent.iter().enumerate() {
                         if parent != NOWHERE {
                             let mass = &mut self.masses[parent / LANES];
@@ -499,9 +500,9 @@ impl Limbs {
 }
 
 impl Limb {
-    /// Â − U Uᵀ/D at the parent's point.
+    /// Â − U Uᵀ/D at the parent's point, number after number.
     #[inline(always)]
-    fn mass_of_parent(&self) -> Mass {
+    fn give_mass(&self, mut put: impl FnMut(usize, F)) {
         let u = &self.u;
         let s: [F; 6] = std::array::from_fn(|k| u[k] * self.d_inv);
         let lower = |i: usize, j: usize| u[i] * s[j];
@@ -548,15 +549,15 @@ impl Limb {
             i[4] + turned[1].z - old_z.y,
             i[5] + turned[2].z - old_z.z,
         ];
-        let mut all = MASSLESS;
         for k in 0..6 {
-            all[k] = m[k];
-            all[15 + k] = i[k];
+            put(k, m[k]);
+            put(15 + k, i[k]);
         }
         for (a, row) in moved.iter().enumerate() {
-            (all[6 + 3 * a], all[7 + 3 * a], all[8 + 3 * a]) = (row.x, row.y, row.z);
+            put(6 + 3 * a, row.x);
+            put(7 + 3 * a, row.y);
+            put(8 + 3 * a, row.z);
         }
-        all
     }
 }
 
@@ -696,12 +697,13 @@ impl Limbs {
         }
     }
 
-    /// u, u/D and what the rows are at the next body up.
+    /// The rows here, u, u/D, and what the rows are at the next body up.
     #[inline(always)]
     pub(super) fn pass_hinges<const N: usize>(
         &self,
         nodes: [usize; LANES],
         b: &mut [[F; 6]; N],
+        own: &mut [[F; 6]; N],
         u: &mut [F; N],
         part: &mut [F; N],
     ) {
@@ -713,6 +715,7 @@ impl Limbs {
         for r in 0..N {
             u[r] = axis.dot(halves(&b[r]).1);
             part[r] = u[r] * d_inv;
+            own[r] = b[r];
             let mut up = b[r];
             for k in 0..6 {
                 up[k] -= across[k] * part[r];

@@ -484,7 +484,7 @@ impl Tree {
         }
         limbs.climb(&factor.p);
         let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if *on_feet && !feet.settle(limbs, rows, e, now, near) {
+        if *on_feet && !feet.settle(limbs, e, now, near) {
             // Sweeps may find the way.
             *on_feet = false;
             if !touches.take(pattern, limbs, rows) {

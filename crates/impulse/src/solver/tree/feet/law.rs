@@ -1,11 +1,9 @@
 //! The law of contact at feet, by Newton's method.
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
-use super::super::touches::{MOST_SOLVES, Near, SERVES, Side, Taken, stretch_part};
-use super::{Feet, Foot, Group, LANES, ROWS, dot};
+use super::super::touches::{MOST_SOLVES, Near, SERVES, Taken, stretch_part};
+use super::{Feet, Group, ROWS, Sides, dot, largest};
 use crate::lanes::F;
-use crate::rows::Rows;
-use crate::small;
 
 /// A determinant below this part of the product of its rows is none: the leg does not give way in all directions.
 const WEAK: f64 = 1e-8;
@@ -15,11 +13,11 @@ const WEAK_PIVOT: f64 = 1e-6;
 
 impl Feet {
     /// Newton on the law of contact; the first round takes the sides there are.
-    pub(super) fn find(&mut self, rows: &Rows, scale: f64, near: Near) -> bool {
+    pub(super) fn find(&mut self, scale: f64, near: Near) -> bool {
         let (mut before, begun) = (f64::INFINITY, near.begun);
         let mut near = near.rate.max(near.part * scale);
         for round in 0..MOST_SOLVES {
-            let take = self.take_sides(rows, round == 0);
+            let take = self.take_sides(round == 0);
             if round == 0 {
                 near = near.max(begun * take.off);
             }
@@ -27,8 +25,9 @@ impl Feet {
                 return true;
             }
             // The matrix changes little while sides stay; while it serves, it is kept.
-            let known = self.made && self.made_for.iter().eq(self.feet.iter().map(|f| &f.sides));
-            let good = known && take.off <= SERVES * before;
+            let sides = self.groups.iter().map(|group| group.sides.bits());
+            let good =
+                self.made && self.made_for.iter().copied().eq(sides) && take.off <= SERVES * before;
             if !take.off.is_finite() || !good && !self.make() {
                 return false;
             }
@@ -42,85 +41,53 @@ impl Feet {
     }
 
     /// Sides of all feet, and how far their impulses are from their projections. What is free is given its impulse at once.
-    fn take_sides(&mut self, rows: &Rows, trust: bool) -> Taken {
-        let mut taken = Taken { changed: false, slips: false, off: 0.0 };
-        let Feet { feet, groups, .. } = self;
+    fn take_sides(&mut self, trust: bool) -> Taken {
+        let (mut off, mut changed, mut slips) = (F::ZERO, 0, 0);
         // What was taken from those that are free now.
-        let mut shared = [0.0; 6];
+        let mut shared = [F::ZERO; 6];
         let mut any = false;
-        for (i, foot) in feet.iter_mut().enumerate() {
-            let (group, lane) = (&mut groups[i / LANES], i % LANES);
-            let p = group.p.map(|p| p[lane]);
-            let e = group.e.map(|e| e[lane]);
-            let before = foot.sides;
-            let row = foot.rows[0];
-            let x = p[0] - e[0] / foot.k[0];
-            let given = x.clamp(rows.lower[row], rows.upper[row]);
-            taken.off = taken.off.max((p[0] - given).abs() * foot.k[0]);
-            let natural = if x.to_bits() == given.to_bits() { Side::Holds } else { Side::Free };
-            let side = if trust && before[0] == Side::Holds { Side::Holds } else { natural };
-            taken.changed |= side != before[0] || side != natural;
-            let mut next = p;
-            if side == Side::Free {
-                next[0] = given;
-            }
-            let x = [1, 2].map(|r| p[r] - e[r] / foot.k[1]);
-            let (limit, length) = (foot.ratio * next[0].abs(), small::length(x[0], x[1]));
-            let natural = if length <= limit {
-                taken.off = taken.off.max(e[1].abs()).max(e[2].abs());
-                Side::Holds
-            } else {
-                let part = if limit > 0.0 { limit / length } else { 0.0 };
-                for a in 0..2 {
-                    taken.off = taken.off.max((p[1 + a] - part * x[a]).abs() * foot.k[1]);
-                }
-                if limit > 0.0 { Side::Slips } else { Side::Free }
-            };
-            let slide = match (trust, before[1]) {
-                (true, Side::Slips) if length > 0.0 && limit > 0.0 => Side::Slips,
-                (true, Side::Holds) => Side::Holds,
-                _ => natural,
-            };
-            taken.changed |= slide != before[1] || slide != natural;
-            taken.slips |= slide == Side::Slips;
-            foot.sides = [side, slide];
-            if slide == Side::Free {
-                (next[1], next[2]) = (0.0, 0.0);
-            }
-            let delta: [f64; ROWS] = std::array::from_fn(|r| next[r] - p[r]);
-            if delta.iter().any(|delta| *delta != 0.0) {
+        for group in &mut self.groups {
+            let (next, own_off, other) = group.take_sides(trust);
+            off = off.fast_max(own_off);
+            changed |= other.to_bitmask();
+            slips |= group.sides.slips.to_bitmask();
+            let delta: [F; ROWS] = std::array::from_fn(|r| next[r] - group.p[r]);
+            let moves = delta.map(|delta| delta.simd_ne(F::ZERO).to_bitmask());
+            if moves != [0; ROWS] {
                 any = true;
-                for r in 0..ROWS {
-                    group.p[r][lane] = next[r];
-                    for j in 0..ROWS {
-                        group.e[j][lane] += group.d[j][r].as_array()[lane] * delta[r];
-                    }
-                    for k in 0..6 {
-                        shared[k] += group.w[r][k].as_array()[lane] * delta[r];
-                    }
+                group.p = next;
+                for j in 0..ROWS {
+                    let d = &group.d[j];
+                    group.e[j] += d[0] * delta[0] + d[1] * delta[1] + d[2] * delta[2];
+                }
+                let w = &group.w;
+                for k in 0..6 {
+                    shared[k] += w[0][k] * delta[0] + w[1][k] * delta[1] + w[2][k] * delta[2];
                 }
             }
         }
         if any {
-            let shared = shared.map(F::splat);
-            for group in groups {
+            let shared = shared.map(|sum| F::splat(sum.reduce_add()));
+            for group in &mut self.groups {
                 for r in 0..ROWS {
-                    group.e[r] = (F::new(group.e[r]) + dot(&group.w[r], &shared)).to_array();
+                    group.e[r] += dot(&group.w[r], &shared);
                 }
             }
         }
-        taken
+        let sum = off.reduce_add();
+        let off = if sum.is_finite() { largest(off) } else { f64::NAN };
+        Taken { changed: changed != 0, slips: slips != 0, off }
     }
 
     /// A⁻¹, B and the factor of E + Σ W B; false where that is nearly singular.
     fn make(&mut self) -> bool {
-        self.plain = self.feet.iter().all(|foot| foot.sides[1] != Side::Slips);
+        self.plain = self.groups.iter().all(|group| group.sides.slips.to_bitmask() == 0);
         self.made_for.clear();
-        self.made_for.extend(self.feet.iter().map(|foot| foot.sides));
+        self.made_for.extend(self.groups.iter().map(|group| group.sides.bits()));
         self.made = false;
         let mut sums = [[F::ZERO; 6]; 6];
-        for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
-            let [a, s] = group.matrices(feet);
+        for group in &mut self.groups {
+            let [a, s] = group.matrices();
             let Some(inverse) = inverted(&a) else { return false };
             // S leaves normal and friction apart.
             let mut is = [[F::ZERO; ROWS]; ROWS];
@@ -168,8 +135,8 @@ impl Feet {
     /// One step of Newton's method with the matrix there is.
     fn step(&mut self) {
         let mut sums = [F::ZERO; 6];
-        for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
-            let right = group.right(feet);
+        for group in &mut self.groups {
+            let right = group.right();
             let inverse = &group.inverse;
             let y: [F; ROWS] = std::array::from_fn(|i| {
                 inverse[i][0] * right[0] + inverse[i][1] * right[1] + inverse[i][2] * right[2]
@@ -216,83 +183,109 @@ impl Feet {
             for r in 0..ROWS {
                 let d = &group.d[r];
                 let own = d[0] * delta[0] + d[1] * delta[1] + d[2] * delta[2];
-                group.p[r] = (F::new(group.p[r]) + delta[r]).to_array();
-                group.e[r] = (F::new(group.e[r]) + own + dot(&group.w[r], &four)).to_array();
+                group.p[r] += delta[r];
+                group.e[r] += own + dot(&group.w[r], &four);
             }
         }
     }
 }
 
 impl Group {
-    /// A and S of the feet; lanes without one have A = E, S = 0.
+    /// Sides: what the impulses are to be where they are free, how far they are from their projections, and lanes where a side is another than before, or
+    /// not the natural one.
     #[inline(always)]
-    fn matrices(&self, feet: &[Foot]) -> [[[F; ROWS]; ROWS]; 2] {
-        let zero = [[[0.0; LANES]; ROWS]; ROWS];
-        let (mut a, mut s) = (zero, zero);
-        for r in 0..ROWS {
-            a[r][r] = [1.0; LANES];
+    fn take_sides(&mut self, trust: bool) -> ([F; ROWS], F, F) {
+        let Group { p, e, k, k_inv, there, .. } = *self;
+        let before = self.sides;
+        let trust = if trust { there } else { F::ZERO };
+        let x = p[0] - e[0] * k_inv[0];
+        let given = x.fast_max(self.bounds[0]).fast_min(self.bounds[1]);
+        let mut off = (p[0] - given).abs() * k[0];
+        let natural = x.simd_eq(given) & there;
+        let normal = natural | (trust & before.normal);
+        let mut changed = (normal ^ before.normal) | (normal ^ natural);
+        let first = normal.bitselect(p[0], given);
+        let x = [1, 2].map(|r| p[r] - e[r] * k_inv[1]);
+        let length = (x[0] * x[0] + x[1] * x[1]).sqrt();
+        let limit = self.ratio * first.abs();
+        let inside = length.simd_le(limit);
+        let pushes = limit.simd_gt(F::ZERO);
+        // Within the disk rates are to vanish; outside the impulse is to be at its edge.
+        let part = pushes.bitselect(limit / length, F::ZERO);
+        for a in 0..2 {
+            let far = (p[1 + a] - part * x[a]).abs() * k[1];
+            off = off.fast_max(inside.bitselect(e[1 + a].abs(), far) & there);
         }
-        let d = |i: usize, j: usize, lane: usize| self.d[i][j].as_array()[lane];
-        for (lane, foot) in feet.iter().enumerate() {
-            let holds = foot.sides.map(|side| side == Side::Holds);
-            for (r, _) in [holds[0], holds[1], holds[1]].iter().enumerate().filter(|(_, h)| **h) {
-                for j in 0..ROWS {
-                    a[r][j][lane] = d(r, j, lane);
-                }
-                s[r][r][lane] = 1.0;
+        let natural_holds = inside & there;
+        let natural_slips = pushes & !inside & there;
+        let keeps = trust & before.holds;
+        let slides = trust & before.slips & length.simd_gt(F::ZERO) & pushes;
+        let holds = keeps | (natural_holds & !slides);
+        let slips = slides | (natural_slips & !keeps);
+        changed = changed | (holds ^ before.holds) | (slips ^ before.slips);
+        changed = changed | (holds ^ natural_holds) | (slips ^ natural_slips);
+        self.sides = Sides { normal, holds, slips };
+        let acts = holds | slips;
+        ([first, p[1] & acts, p[2] & acts], off & there, changed)
+    }
+
+    /// A and S of the feet; where nothing holds A = E, S = 0.
+    #[inline(always)]
+    fn matrices(&self) -> [[[F; ROWS]; ROWS]; 2] {
+        let Sides { normal, holds, slips } = self.sides;
+        let (d, unit) = (&self.d, |i: usize, j: usize| if i == j { F::ONE } else { F::ZERO });
+        let (mut a, mut s) = ([[F::ZERO; ROWS]; ROWS], [[F::ZERO; ROWS]; ROWS]);
+        for j in 0..ROWS {
+            a[0][j] = normal.bitselect(d[0][j], unit(0, j));
+            a[1][j] = holds.bitselect(d[1][j], unit(1, j));
+            a[2][j] = holds.bitselect(d[2][j], unit(2, j));
+        }
+        s[0][0] = normal & F::ONE;
+        s[1][1] = holds & F::ONE;
+        s[2][2] = s[1][1];
+        if slips.to_bitmask() == 0 {
+            return [a, s];
+        }
+        // p − limit x/|x| = 0 with x = p − e/k.
+        let (along, length, limit) = self.slip();
+        let turn = limit / length;
+        let sign = self.p[0].simd_gt(F::ZERO).bitselect(self.ratio, -self.ratio);
+        for i in 0..2 {
+            let across = [0, 1].map(|j| turn * (unit(i, j) - along[i] * along[j]));
+            let own = across.map(|across| across * self.k_inv[1]);
+            let mut row: [F; ROWS] = std::array::from_fn(|j| own[0] * d[1][j] + own[1] * d[2][j]);
+            for j in 0..2 {
+                row[1 + j] += unit(i, j) - across[j];
+                s[1 + i][1 + j] = slips.bitselect(own[j], s[1 + i][1 + j]);
             }
-            if foot.sides[1] != Side::Slips {
-                continue;
-            }
-            // p − limit x/|x| = 0 with x = p − e/k.
-            let (along, length, limit) = self.slip(foot, lane);
-            let turn = limit / length;
-            let unit = |a: usize, b: usize| f64::from(u8::from(a == b));
-            let across = |a: usize, b: usize| turn * (unit(a, b) - along[a] * along[b]);
-            for i in 0..2 {
-                let own = [0, 1].map(|j| across(i, j) / foot.k[1]);
-                for j in 0..ROWS {
-                    a[1 + i][j][lane] = own[0] * d(1, j, lane) + own[1] * d(2, j, lane);
-                }
-                for j in 0..2 {
-                    s[1 + i][1 + j][lane] = own[j];
-                    a[1 + i][1 + j][lane] += unit(i, j) - across(i, j);
-                }
-                a[1 + i][0][lane] -= along[i] * foot.ratio * self.p[0][lane].signum();
+            row[0] -= along[i] * sign;
+            for j in 0..ROWS {
+                a[1 + i][j] = slips.bitselect(row[j], a[1 + i][j]);
             }
         }
-        [a, s].map(|m| m.map(|row| row.map(F::new)))
+        [a, s]
     }
 
     /// What Newton's equations want.
     #[inline(always)]
-    fn right(&self, feet: &[Foot]) -> [F; ROWS] {
-        let mut right = [[0.0; LANES]; ROWS];
-        for (lane, foot) in feet.iter().enumerate() {
-            if foot.sides[0] == Side::Holds {
-                right[0][lane] = -self.e[0][lane];
-            }
-            match foot.sides[1] {
-                Side::Free => {}
-                Side::Holds => {
-                    right[1][lane] = -self.e[1][lane];
-                    right[2][lane] = -self.e[2][lane];
-                }
-                Side::Slips => {
-                    let (along, _, limit) = self.slip(foot, lane);
-                    right[1][lane] = limit * along[0] - self.p[1][lane];
-                    right[2][lane] = limit * along[1] - self.p[2][lane];
-                }
+    fn right(&self) -> [F; ROWS] {
+        let Sides { normal, holds, slips } = self.sides;
+        let mut right = [normal & -self.e[0], holds & -self.e[1], holds & -self.e[2]];
+        if slips.to_bitmask() != 0 {
+            let (along, _, limit) = self.slip();
+            for i in 0..2 {
+                right[1 + i] = slips.bitselect(limit * along[i] - self.p[1 + i], right[1 + i]);
             }
         }
-        right.map(F::new)
+        right
     }
 
     /// Of friction at its edge: the direction of x = p − e/k, its length, and the limit.
-    fn slip(&self, foot: &Foot, lane: usize) -> ([f64; 2], f64, f64) {
-        let x = [1, 2].map(|r: usize| self.p[r][lane] - self.e[r][lane] / foot.k[1]);
-        let length = small::length(x[0], x[1]);
-        (x.map(|x| x / length), length, foot.ratio * self.p[0][lane].abs())
+    #[inline(always)]
+    fn slip(&self) -> ([F; 2], F, F) {
+        let x = [1, 2].map(|r: usize| self.p[r] - self.e[r] * self.k_inv[1]);
+        let length = (x[0] * x[0] + x[1] * x[1]).sqrt();
+        (x.map(|x| x / length), length, self.ratio * self.p[0].abs())
     }
 }
 

@@ -30,10 +30,41 @@ struct Foot {
     rows: [usize; ROWS],
     /// Largest ratio of friction to the normal's impulse.
     ratio: f64,
-    /// What normal and friction do.
+    /// What normal and friction did when it was taken.
     sides: [Side; 2],
-    /// Largest responses of normal and friction to themselves.
-    k: [f64; 2],
+}
+
+/// What four feet do: masks. Friction that neither holds nor slips has no impulse, a normal that does not hold the one at its bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sides {
+    normal: F,
+    holds: F,
+    slips: F,
+}
+
+impl Sides {
+    const NONE: Sides = Sides { normal: F::ZERO, holds: F::ZERO, slips: F::ZERO };
+
+    /// Of one of them.
+    fn of(&self, lane: usize) -> [Side; 2] {
+        let is = |mask: &F| mask.to_bitmask() >> lane & 1 == 1;
+        let normal = if is(&self.normal) { Side::Holds } else { Side::Free };
+        let friction = match (is(&self.holds), is(&self.slips)) {
+            (true, _) => Side::Holds,
+            (_, true) => Side::Slips,
+            _ => Side::Free,
+        };
+        [normal, friction]
+    }
+
+    fn bits(&self) -> [u32; 3] {
+        [self.normal, self.holds, self.slips].map(F::to_bitmask)
+    }
+}
+
+/// A mask of the lanes for which something holds.
+fn mask(is: impl Fn(usize) -> bool) -> F {
+    F::new(std::array::from_fn(|k| f64::from_bits(if is(k) { u64::MAX } else { 0 })))
 }
 
 /// The hinges that four feet come by on their ways up, at the same distance.
@@ -53,13 +84,21 @@ struct Group {
     levels: (usize, usize),
     w: [[F; 6]; ROWS],
     d: [[F; ROWS]; ROWS],
+    /// Lanes with a foot, their ratios, bounds of the normal's impulse, and what they do.
+    there: F,
+    ratio: F,
+    bounds: [F; 2],
+    sides: Sides,
+    /// Largest responses of normal and friction to themselves, and their inverses; 1 without a foot.
+    k: [F; 2],
+    k_inv: [F; 2],
     /// A⁻¹ and B of the present matrix.
     inverse: [[F; ROWS]; ROWS],
     b: [[F; 6]; ROWS],
     /// Impulses before, and now; rates now.
-    before: [Four; ROWS],
-    p: [Four; ROWS],
-    e: [Four; ROWS],
+    before: [F; ROWS],
+    p: [F; ROWS],
+    e: [F; ROWS],
     /// y, and the last step with this matrix.
     y: [F; ROWS],
     last: [F; ROWS],
@@ -79,11 +118,17 @@ impl Group {
         levels: (0, 0),
         w: [[F::ZERO; 6]; ROWS],
         d: [[F::ZERO; ROWS]; ROWS],
+        there: F::ZERO,
+        ratio: F::ZERO,
+        bounds: [F::ZERO; 2],
+        sides: Sides::NONE,
+        k: [F::ONE; 2],
+        k_inv: [F::ONE; 2],
         inverse: [[F::ZERO; ROWS]; ROWS],
         b: [[F::ZERO; 6]; ROWS],
-        before: [[0.0; LANES]; ROWS],
-        p: [[0.0; LANES]; ROWS],
-        e: [[0.0; LANES]; ROWS],
+        before: [F::ZERO; ROWS],
+        p: [F::ZERO; ROWS],
+        e: [F::ZERO; ROWS],
         y: [F::ZERO; ROWS],
         last: [F::ZERO; ROWS],
     };
@@ -109,7 +154,7 @@ pub(super) struct Feet {
     shared: [[f64; 6]; 6],
     /// Whether the matrix is there, the sides it was made for, and whether none of them slips.
     made: bool,
-    made_for: Vec<[Side; 2]>,
+    made_for: Vec<[u32; 3]>,
     plain: bool,
     /// How much of the last step was gone; 0 where there is none.
     gone: f64,
@@ -124,7 +169,12 @@ impl Feet {
     /// Takes the contacts that are active in `rows`; false if they are not feet of legs apart.
     pub(super) fn take(&mut self, pattern: &Pattern, limbs: &Limbs, rows: &Rows) -> bool {
         self.known.clear();
-        self.known.extend(self.feet.iter().map(|foot| (foot.rows[0], foot.sides)));
+        self.known.extend(
+            self.feet
+                .iter()
+                .enumerate()
+                .map(|(i, foot)| (foot.rows[0], self.groups[i / LANES].sides.of(i % LANES))),
+        );
         self.feet.clear();
         self.n_levels = 0;
         self.begins.clear();
@@ -155,7 +205,6 @@ impl Feet {
                     rows: [own.first_row, first, first + 1],
                     ratio: rows.disk_ratio(i + 1).1,
                     sides: known.map_or([Side::Holds, slide], |(_, sides)| *sides),
-                    k: [0.0; 2],
                 });
             }
             i += n;
@@ -207,8 +256,7 @@ impl Feet {
             let level = &mut self.levels[self.n_levels];
             self.n_levels += 1;
             level.nodes = nodes;
-            level.b = b;
-            limbs.pass_hinges(nodes, &mut b, &mut level.u, &mut level.part);
+            limbs.pass_hinges(nodes, &mut b, &mut level.b, &mut level.u, &mut level.part);
             let (u, part) = (&level.u, &level.part);
             for i in 0..ROWS {
                 for j in 0..=i {
@@ -218,51 +266,59 @@ impl Feet {
             nodes = nodes.map(|node| if node == root { root } else { pattern.nodes[node].parent });
         }
         limbs.arrive(root, &mut b);
-        for i in 0..ROWS {
-            for j in i + 1..ROWS {
-                d[i][j] = d[j][i];
-            }
-        }
+        let feet = &self.feet[first..self.feet.len().min(first + LANES)];
+        let there = mask(|k| k < feet.len());
         let k: [F; ROWS] = std::array::from_fn(|r| {
             let w = &b[r];
             d[r][r]
                 + (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
                 + (w[3] * w[3] + w[4] * w[4] + w[5] * w[5])
         });
-        let (normal, friction) = (k[0].to_array(), k[1].max(k[2]).to_array());
-        for (lane, foot) in self.feet[first..].iter_mut().take(LANES).enumerate() {
-            foot.k = [normal[lane], friction[lane]];
-        }
+        let k = [k[0], k[1].fast_max(k[2])].map(|k| there.bitselect(k, F::ONE));
+        let number = |of: &dyn Fn(&Foot) -> f64, other: f64| {
+            F::new(std::array::from_fn(|k| feet.get(k).map_or(other, of)))
+        };
+        let side = |of: &dyn Fn(&Foot) -> bool| mask(|k| feet.get(k).is_some_and(of));
         let group = &mut self.groups[first / LANES];
         group.levels = (begin, self.n_levels);
-        group.w = b;
-        group.d = d;
+        for i in 0..ROWS {
+            group.w[i] = b[i];
+            for j in 0..ROWS {
+                group.d[i][j] = d[i.max(j)][i.min(j)];
+            }
+        }
+        group.there = there;
+        group.ratio = number(&|foot| foot.ratio, 0.0);
+        group.bounds = [
+            number(&|foot| rows.lower[foot.rows[0]], 0.0),
+            number(&|foot| rows.upper[foot.rows[0]], 0.0),
+        ];
+        group.sides = Sides {
+            normal: side(&|foot| foot.sides[0] == Side::Holds),
+            holds: side(&|foot| foot.sides[1] == Side::Holds),
+            slips: side(&|foot| foot.sides[1] == Side::Slips),
+        };
+        group.k = k;
+        group.k_inv = k.map(|k| F::ONE / k);
         true
     }
 
     /// Finds the impulses that fit the rates, as [`Touches::settle`](super::touches::Touches::settle) does.
-    pub(super) fn settle(
-        &mut self,
-        limbs: &Limbs,
-        rows: &Rows,
-        e: &[f64],
-        now: &[f64],
-        near: Near,
-    ) -> bool {
+    pub(super) fn settle(&mut self, limbs: &Limbs, e: &[f64], now: &[f64], near: Near) -> bool {
         if self.feet.is_empty() {
             return true;
         }
         let root = limbs.arrived(self.root).map(F::splat);
+        let (mut size, mut scale) = (F::ZERO, F::splat(f64::MIN_POSITIVE));
         for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
-            group.e = [[0.0; LANES]; ROWS];
-            group.before = [[0.0; LANES]; ROWS];
+            let (mut rate, mut before) = ([[0.0; LANES]; ROWS], [[0.0; LANES]; ROWS]);
             for (lane, foot) in feet.iter().enumerate() {
                 for r in 0..ROWS {
-                    group.e[r][lane] = e[foot.rows[r]];
-                    group.before[r][lane] = now[foot.rows[r]];
+                    rate[r][lane] = e[foot.rows[r]];
+                    before[r][lane] = now[foot.rows[r]];
                 }
             }
-            let mut rate = group.e.map(F::new);
+            let mut rate = rate.map(F::new);
             for level in &self.levels[group.levels.0..group.levels.1] {
                 let (d, moment) = limbs.found_at(level.nodes);
                 for r in 0..ROWS {
@@ -271,30 +327,25 @@ impl Feet {
             }
             for r in 0..ROWS {
                 rate[r] += dot(&group.w[r], &root);
+                let fast = rate[r].abs();
+                scale = scale.fast_max(fast);
+                size = size.fast_max(F::new(before[r]).abs());
+                size = size.fast_max(fast * group.k_inv[r.min(1)]);
             }
-            group.e = rate.map(F::to_array);
+            group.e = rate;
+            group.before = before.map(F::new);
             group.p = group.before;
         }
-        let (mut size, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
-        for (i, foot) in self.feet.iter().enumerate() {
-            let (group, lane) = (&self.groups[i / LANES], i % LANES);
-            for r in 0..ROWS {
-                let rate = group.e[r][lane].abs();
-                scale = scale.max(rate);
-                size = size.max(group.before[r][lane].abs()).max(rate / foot.k[r.min(1)]);
-            }
-        }
-        let far = MOST_GROWTH * size;
-        let within = |group: &Group| group.p.iter().flatten().all(|p| p.abs() <= far);
-        self.find(rows, scale, near) && self.groups.iter().all(within)
+        let far = F::splat(MOST_GROWTH * largest(size));
+        let within = |group: &Group| group.p.iter().all(|p| p.abs().simd_le(far).all());
+        self.find(largest(scale), near) && self.groups.iter().all(within)
     }
 
     /// Adds what the impulses found do to the way up.
     pub(super) fn push(&self, limbs: &mut Limbs) {
         let mut sums = [F::ZERO; 6];
         for group in &self.groups {
-            let delta: [F; ROWS] =
-                std::array::from_fn(|r| F::new(group.p[r]) - F::new(group.before[r]));
+            let delta: [F; ROWS] = std::array::from_fn(|r| group.p[r] - group.before[r]);
             for level in &self.levels[group.levels.0..group.levels.1] {
                 let b: [Four; 6] = std::array::from_fn(|k| {
                     let b = &level.b;
@@ -322,7 +373,7 @@ impl Feet {
     pub(super) fn found(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.feet.iter().enumerate().flat_map(move |(i, foot)| {
             let group = &self.groups[i / LANES];
-            foot.rows.into_iter().zip(group.p.map(|p| p[i % LANES]))
+            foot.rows.into_iter().zip(group.p.map(|p| p.as_array()[i % LANES]))
         })
     }
 }
@@ -330,4 +381,10 @@ impl Feet {
 #[inline(always)]
 fn dot(a: &[F; 6], b: &[F; 6]) -> F {
     ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5])
+}
+
+/// The largest of four numbers that are not negative.
+fn largest(x: F) -> f64 {
+    let [a, b, c, d] = x.to_array();
+    a.max(b).max(c.max(d))
 }
