@@ -16,7 +16,7 @@ use gelenk_model::rows::{RowKind, unwrap_angle};
 use gelenk_model::state::{Pose, Twist, Wrench};
 use gelenk_model::{BodyId, Model};
 
-use crate::lanes::{F, LANES, M, V};
+use crate::lanes::{F, LANES, M, V, less, mul_add};
 use crate::rows::Block;
 use crate::scratch::Bodies;
 
@@ -367,8 +367,8 @@ impl Group {
     #[inline(always)]
     pub(crate) fn given(&self, p: &[F; ROWS], turn: F) -> [[V; 2]; 2] {
         let force = V { x: p[0], y: p[1], z: p[2] };
-        let tilt = self.k[0] * p[3] + self.k[1] * p[4] - self.axis * turn;
-        let torque = [tilt - self.r[0].cross(force), self.r[1].cross(force) - tilt];
+        let tilt = (self.k[0] * p[3]).plus(self.k[1], p[4]).minus(self.axis, turn);
+        let torque = [tilt.plus_cross(force, self.r[0]), self.r[1].cross(force) - tilt];
         [[force * F::splat(-1.0), torque[0]], [force, torque[1]]]
     }
 
@@ -411,7 +411,7 @@ impl Group {
     /// J v.
     #[inline(always)]
     pub(crate) fn rates(&self, [a, b]: &[Motion; 2]) -> [F; ROWS] {
-        let gap = (b.v + b.w.cross(self.r[1])) - (a.v + a.w.cross(self.r[0]));
+        let gap = b.v.plus_cross(b.w, self.r[1]) - a.v.plus_cross(a.w, self.r[0]);
         let turn = a.w - b.w;
         [gap.x, gap.y, gap.z, self.k[0].dot(turn), self.k[1].dot(turn)]
     }
@@ -422,18 +422,18 @@ impl Group {
         let mut rates = self.rates(v);
         let (a, b) = (w[0].w, w[1].w);
         let half = F::splat(half);
-        let bend = a.cross(a.cross(self.r[0])) - b.cross(b.cross(self.r[1]));
+        let bend = a.cross(a.cross(self.r[0])).plus_cross(b.cross(self.r[1]), b);
         let turn = a.cross(self.axis);
         let bends = [bend.x, bend.y, bend.z];
         for k in 0..3 {
-            rates[k] -= half * bends[k];
+            rates[k] = less(rates[k], half, bends[k]);
         }
         for k in 0..2 {
             let u_dot = b.cross(self.u[k]);
             let gamma = a.cross(turn).dot(self.u[k])
                 + F::splat(2.0) * turn.dot(u_dot)
                 + self.axis.dot(b.cross(u_dot));
-            rates[3 + k] += half * gamma;
+            rates[3 + k] = mul_add(half, gamma, rates[3 + k]);
         }
         rates
     }

@@ -22,6 +22,34 @@ pub(crate) fn lanes(value: impl FnMut(usize) -> f64) -> F {
     F::new(from_fn(value))
 }
 
+/// Whether the processor has instructions for a b + c with one rounding.
+const FUSED: bool = cfg!(any(
+    all(target_feature = "avx", target_feature = "fma"),
+    all(target_arch = "aarch64", target_feature = "neon")
+));
+
+/// a b + c with one rounding, on every processor.
+#[inline(always)]
+pub(crate) fn mul_add(a: F, b: F, c: F) -> F {
+    if FUSED {
+        return a.mul_add(b, c);
+    }
+    let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
+    lanes(|k| a[k].mul_add(b[k], c[k]))
+}
+
+/// a b − c, likewise.
+#[inline(always)]
+pub(crate) fn mul_sub(a: F, b: F, c: F) -> F {
+    if FUSED { a.mul_sub(b, c) } else { mul_add(a, b, -c) }
+}
+
+/// c − a b, likewise.
+#[inline(always)]
+pub(crate) fn less(c: F, a: F, b: F) -> F {
+    if FUSED { a.mul_neg_add(b, c) } else { mul_add(-a, b, c) }
+}
+
 /// A vector of each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct V {
@@ -67,15 +95,37 @@ impl V {
 
     #[inline(always)]
     pub(crate) fn dot(self, b: V) -> F {
-        self.x * b.x + self.y * b.y + self.z * b.z
+        mul_add(self.z, b.z, mul_add(self.y, b.y, self.x * b.x))
     }
 
     #[inline(always)]
     pub(crate) fn cross(self, b: V) -> V {
         V {
-            x: self.y * b.z - self.z * b.y,
-            y: self.z * b.x - self.x * b.z,
-            z: self.x * b.y - self.y * b.x,
+            x: mul_sub(self.y, b.z, self.z * b.y),
+            y: mul_sub(self.z, b.x, self.x * b.z),
+            z: mul_sub(self.x, b.y, self.y * b.x),
+        }
+    }
+
+    /// self + b k.
+    #[inline(always)]
+    pub(crate) fn plus(self, b: V, k: F) -> V {
+        V { x: mul_add(b.x, k, self.x), y: mul_add(b.y, k, self.y), z: mul_add(b.z, k, self.z) }
+    }
+
+    /// self − b k.
+    #[inline(always)]
+    pub(crate) fn minus(self, b: V, k: F) -> V {
+        V { x: less(self.x, b.x, k), y: less(self.y, b.y, k), z: less(self.z, b.z, k) }
+    }
+
+    /// self + a × b.
+    #[inline(always)]
+    pub(crate) fn plus_cross(self, a: V, b: V) -> V {
+        V {
+            x: less(mul_add(a.y, b.z, self.x), a.z, b.y),
+            y: less(mul_add(a.z, b.x, self.y), a.x, b.z),
+            z: less(mul_add(a.x, b.y, self.z), a.y, b.x),
         }
     }
 }
@@ -123,7 +173,7 @@ impl Mul<V> for M {
     type Output = V;
     #[inline(always)]
     fn mul(self, v: V) -> V {
-        self.x * v.x + self.y * v.y + self.z * v.z
+        (self.x * v.x).plus(self.y, v.y).plus(self.z, v.z)
     }
 }
 
@@ -137,7 +187,8 @@ impl M {
     #[inline(always)]
     pub(crate) fn turned(&self, d: V) -> M {
         let (a, b, c) = (self.x * d.x, self.y * d.y, self.z * d.z);
-        let entry = |ax: F, bx: F, cx: F, y: (F, F, F)| ax * y.0 + bx * y.1 + cx * y.2;
+        let entry =
+            |ax: F, bx: F, cx: F, y: (F, F, F)| mul_add(cx, y.2, mul_add(bx, y.1, ax * y.0));
         let (rx, ry, rz) = (
             (self.x.x, self.y.x, self.z.x),
             (self.x.y, self.y.y, self.z.y),
@@ -160,9 +211,9 @@ impl M {
     #[inline(always)]
     pub(crate) fn times_cross(&self, r: V) -> M {
         M {
-            x: self.y * r.z - self.z * r.y,
-            y: self.z * r.x - self.x * r.z,
-            z: self.x * r.y - self.y * r.x,
+            x: (self.y * r.z).minus(self.z, r.y),
+            y: (self.z * r.x).minus(self.x, r.z),
+            z: (self.x * r.y).minus(self.y, r.x),
         }
     }
 }
@@ -235,7 +286,8 @@ impl Q {
             let (z2, z4) = (z * z, (z * z) * (z * z));
             let sum = |k: &[f64; 9]| {
                 let k = k.map(F::splat);
-                ((F::ONE + z * k[0]) + z2 * (k[1] + z * k[2])) + z4 * (k[3] + z * k[4])
+                let low = mul_add(z2, mul_add(z, k[2], k[1]), mul_add(z, k[0], F::ONE));
+                mul_add(z4, mul_add(z, k[4], k[3]), low)
             };
             (sum(&COS), sum(&SINC))
         } else {
@@ -249,7 +301,7 @@ impl Q {
     #[inline(always)]
     pub(crate) fn rotate(self, r: V) -> V {
         let twice = self.v.cross(r) * F::splat(2.0);
-        r + twice * self.w + self.v.cross(twice)
+        r.plus(twice, self.w).plus_cross(self.v, twice)
     }
 
     /// R(q).
@@ -257,21 +309,22 @@ impl Q {
     pub(crate) fn matrix(self) -> M {
         let (one, two) = (F::ONE, F::splat(2.0));
         let (w, V { x, y, z }) = (self.w, self.v);
+        let (x2, y2, z2) = (x * two, y * two, z * two);
         M {
             x: V {
-                x: one - two * (y * y + z * z),
-                y: two * (x * y + w * z),
-                z: two * (x * z - w * y),
+                x: less(less(one, y, y2), z, z2),
+                y: mul_add(x2, y, w * z2),
+                z: mul_sub(x2, z, w * y2),
             },
             y: V {
-                x: two * (x * y - w * z),
-                y: one - two * (x * x + z * z),
-                z: two * (y * z + w * x),
+                x: mul_sub(x2, y, w * z2),
+                y: less(less(one, x, x2), z, z2),
+                z: mul_add(y2, z, w * x2),
             },
             z: V {
-                x: two * (x * z + w * y),
-                y: two * (y * z - w * x),
-                z: one - two * (x * x + y * y),
+                x: mul_add(x2, z, w * y2),
+                y: mul_sub(y2, z, w * x2),
+                z: less(less(one, x, x2), y, y2),
             },
         }
     }
@@ -300,6 +353,9 @@ impl Mul for Q {
     type Output = Q;
     #[inline(always)]
     fn mul(self, b: Q) -> Q {
-        Q { w: self.w * b.w - self.v.dot(b.v), v: b.v * self.w + self.v * b.w + self.v.cross(b.v) }
+        Q {
+            w: mul_sub(self.w, b.w, self.v.dot(b.v)),
+            v: (b.v * self.w).plus(self.v, b.w).plus_cross(self.v, b.v),
+        }
     }
 }

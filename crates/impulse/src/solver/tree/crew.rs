@@ -250,7 +250,7 @@ impl Crew {
         for (four, [force, torque]) in self.fours[..self.n].iter_mut().zip(&self.given) {
             let rot = &four.place.rot;
             let inside = V { x: rot.x.dot(*torque), y: rot.y.dot(*torque), z: rot.z.dot(*torque) };
-            four.motion.v += *force * four.mass_inv;
+            four.motion.v = four.motion.v.plus(*force, four.mass_inv);
             four.motion.w += *rot * times(four.inertia_inv, inside);
         }
     }
@@ -354,7 +354,7 @@ impl Crew {
             let inside = V { x: rot.x.dot(w), y: rot.y.dot(w), z: rot.z.dot(w) };
             let torque = times(four.inertia, inside).cross(inside);
             let faster = *rot * times(four.inertia_inv, torque);
-            four.middle = Motion { v: v + four.gravity * f, w: w + faster * f };
+            four.middle = Motion { v: v.plus(four.gravity, f), w: w.plus(faster, f) };
         }
         let mut worst = Largest::default();
         for (g, e) in e.iter_mut().enumerate().take(self.n) {
@@ -388,12 +388,12 @@ impl Crew {
         for four in &mut self.fours[..self.n] {
             let Motion { v, w } = four.motion;
             let rot = &four.place.rot;
-            let e = rot.x * four.top.x + rot.y * four.top.y + rot.z * four.top.z;
+            let e = *rot * four.top;
             let c = four.slip * w.dot(e);
-            four.turn = Q::exp((w - e * c) * step) * Q::exp(e * (c * step));
+            four.turn = Q::exp(w.minus(e, c) * step) * Q::exp(e * (c * step));
             let m = four.turn.matrix();
             four.ahead.rot = M { x: m * rot.x, y: m * rot.y, z: m * rot.z };
-            four.ahead.s = four.place.s + (v + four.gravity * half) * step;
+            four.ahead.s = four.place.s.plus(v.plus(four.gravity, half), step);
         }
         for &lane in &self.singles {
             let (four, k) = (&mut self.fours[lane / LANES], lane % LANES);
@@ -454,10 +454,10 @@ impl Crew {
         for four in &mut self.fours[..self.n] {
             let own = four.bodies;
             let rot = &four.place.rot;
-            let e = rot.x * four.top.x + rot.y * four.top.y + rot.z * four.top.z;
+            let e = *rot * four.top;
             let c = four.slip * four.motion.w.dot(e);
-            let w = (four.motion.w - e * c) + four.turn.rotate(e) * c;
-            let v = four.motion.v + four.gravity * step;
+            let w = four.motion.w.minus(e, c).plus(four.turn.rotate(e), c);
+            let v = four.motion.v.plus(four.gravity, step);
             let turned = (four.turn * Q::gather(|k| state.rot[own[k]].into_inner())).unit();
             four.motion = Motion { v, w };
             four.place = Place { s: four.ahead.s, rot: turned.matrix() };

@@ -21,6 +21,7 @@ use wide::f64x4;
 
 use super::pattern::{LANES, MOST, NOWHERE, Pattern};
 use super::touches::Step;
+use crate::lanes::less;
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 
@@ -441,7 +442,7 @@ fn pivot<const J: usize>(a: &mut [[F; 6]; 6]) -> F {
     let diagonal = own[J];
     for m in 0..J {
         for i in J..6 {
-            own[i] -= a[m][i] * a[m][J];
+            own[i] = less(own[i], a[m][i], a[m][J]);
         }
     }
     let least = own[J] - diagonal * WEAK;
@@ -485,7 +486,7 @@ pub(super) fn solve_lanes(l: &[[F; 6]; 6], x: &mut [F; 6]) {
         x[j] *= l[j][j];
         let known = x[j];
         for i in j + 1..6 {
-            x[i] -= l[j][i] * known;
+            x[i] = less(x[i], l[j][i], known);
         }
     }
 }
@@ -497,7 +498,7 @@ pub(super) fn solve_lanes_transposed(l: &[[F; 6]; 6], x: &mut [F; 6]) {
         x[j] *= l[j][j];
         let known = x[j];
         for i in 0..j {
-            x[i] -= l[i][j] * known;
+            x[i] = less(x[i], l[i][j], known);
         }
     }
 }

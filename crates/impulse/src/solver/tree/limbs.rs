@@ -21,7 +21,7 @@ use super::factor::{self, Elimination, Sixes};
 use super::pattern::{LANES, NOWHERE, Pattern, Up};
 use super::touches::Step;
 use crate::hinges::{Hinges, matrices};
-use crate::lanes::{F, M, V};
+use crate::lanes::{F, M, V, less, mul_add};
 use crate::scratch::Bodies;
 
 /// A symmetric mass: the lower triangles of M and I, and H, row after row.
@@ -102,7 +102,8 @@ fn load(x: &Sixes) -> [F; 6] {
 
 #[inline(always)]
 fn dot(a: &[F; 6], b: &[F; 6]) -> F {
-    ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5])
+    let first = mul_add(a[2], b[2], mul_add(a[1], b[1], a[0] * b[0]));
+    first + mul_add(a[5], b[5], mul_add(a[4], b[4], a[3] * b[3]))
 }
 
 /// The symmetric matrix of a lower triangle times a vector.
@@ -110,9 +111,9 @@ fn dot(a: &[F; 6], b: &[F; 6]) -> F {
 fn symmetric(m: &[F; 6], v: V) -> V {
     let [xx, xy, yy, xz, yz, zz] = *m;
     V {
-        x: xx * v.x + xy * v.y + xz * v.z,
-        y: xy * v.x + yy * v.y + yz * v.z,
-        z: xz * v.x + yz * v.y + zz * v.z,
+        x: mul_add(xz, v.z, mul_add(xy, v.y, xx * v.x)),
+        y: mul_add(yz, v.z, mul_add(yy, v.y, xy * v.x)),
+        z: mul_add(zz, v.z, mul_add(yz, v.y, xz * v.x)),
     }
 }
 
@@ -122,24 +123,24 @@ impl Limb {
     fn times(&self, x: &[F; 6]) -> [F; 6] {
         let (p, w) = halves(x);
         let h = &self.h;
-        let across = V {
-            x: h[0] * w.x + h[1] * w.y + h[2] * w.z,
-            y: h[3] * w.x + h[4] * w.y + h[5] * w.z,
-            z: h[6] * w.x + h[7] * w.y + h[8] * w.z,
-        };
-        let back = V {
-            x: h[0] * p.x + h[3] * p.y + h[6] * p.z,
-            y: h[1] * p.x + h[4] * p.y + h[7] * p.z,
-            z: h[2] * p.x + h[5] * p.y + h[8] * p.z,
-        };
-        both(symmetric(&self.m, p) + across, symmetric(&self.i, w) + back)
+        let sum =
+            |sum: F, a: F, b: F, c: F, v: V| mul_add(c, v.z, mul_add(b, v.y, mul_add(a, v.x, sum)));
+        let (force, torque) = (symmetric(&self.m, p), symmetric(&self.i, w));
+        [
+            sum(force.x, h[0], h[1], h[2], w),
+            sum(force.y, h[3], h[4], h[5], w),
+            sum(force.z, h[6], h[7], h[8], w),
+            sum(torque.x, h[0], h[3], h[6], p),
+            sum(torque.y, h[1], h[4], h[7], p),
+            sum(torque.z, h[2], h[5], h[8], p),
+        ]
     }
 
     /// Forces at this point seen at the parent's.
     #[inline(always)]
     fn to_parent(&self, x: &[F; 6]) -> [F; 6] {
         let (force, torque) = halves(x);
-        both(force, torque + self.way.cross(force))
+        both(force, torque.plus_cross(self.way, force))
     }
 }
 
@@ -256,10 +257,10 @@ impl Limbs {
             let (xx, yy, zz) = (mr.x * r.x, mr.y * r.y, mr.z * r.z);
             limb.alone = [
                 x.x + yy + zz,
-                x.y - mr.x * r.y,
+                less(x.y, mr.x, r.y),
                 y.y + xx + zz,
-                x.z - mr.x * r.z,
-                y.z - mr.y * r.z,
+                less(x.z, mr.x, r.z),
+                less(y.z, mr.y, r.z),
                 z.z + xx + yy,
             ];
         }
@@ -325,8 +326,10 @@ impl Limbs {
                 continue;
             }
             let n = limb.axis;
-            limb.u = limb.times(&both(V::ZERO, n));
-            let own = n.dot(halves(&limb.u).1);
+            let (h, turn) = (&limb.h, symmetric(&limb.i, n));
+            let row = |k: usize| mul_add(h[k + 2], n.z, mul_add(h[k + 1], n.y, h[k] * n.x));
+            limb.u = [row(0), row(3), row(6), turn.x, turn.y, turn.z];
+            let own = n.dot(turn);
             let d = own + limb.weight;
             least = least.fast_min(d - (limb.i[0] + limb.i[2] + limb.i[5]) * F::splat(WEAK));
             limb.d_inv = F::ONE / d;
@@ -394,7 +397,7 @@ impl Limbs {
             let m = limb.axis.dot(halves(&b).1 - halves(&ad).1) - limb.weight * limb.sign * e[5];
             limb.moment = m.to_array();
             let part = m * limb.d_inv;
-            let up: [F; 6] = std::array::from_fn(|k| b[k] - ad[k] - limb.u[k] * part);
+            let up: [F; 6] = std::array::from_fn(|k| less(b[k] - ad[k], limb.u[k], part));
             let up = limb.to_parent(&up);
             match limb.up {
                 Up::Lanes(other) => {
@@ -452,12 +455,15 @@ impl Limbs {
                     }
                 };
                 let (point, omega) = halves(&up);
-                let up = both(point + omega.cross(limb.way), omega);
+                let up = both(point.plus_cross(omega, limb.way), omega);
                 let rate = (F::new(limb.moment) - dot(&limb.u, &up)) * limb.d_inv;
-                let turn = both(V::ZERO, limb.axis);
+                let axis = [limb.axis.x, limb.axis.y, limb.axis.z];
                 // Nothing of this is in lanes without a hinge: axis, d̂ and what they hang on are 0 there.
                 for k in 0..6 {
-                    v[k] += up[k] + limb.d[k] + turn[k] * rate;
+                    v[k] += up[k] + limb.d[k];
+                }
+                for k in 0..3 {
+                    v[3 + k] = mul_add(axis[k], rate, v[3 + k]);
                 }
                 let av = limb.times(&v);
                 let b = load(&self.b[g]);
@@ -479,7 +485,7 @@ impl Limbs {
     #[inline(always)]
     pub(super) fn velocities(&self, g: usize) -> (V, V) {
         let (point, omega) = halves(&load(&self.v[g]));
-        (point - omega.cross(self.limbs[g].lever), omega)
+        (point.plus_cross(self.limbs[g].lever, omega), omega)
     }
 
     /// Adds them to those of the bodies.
@@ -505,49 +511,51 @@ impl Limb {
     fn give_mass(&self, mut put: impl FnMut(usize, F)) {
         let u = &self.u;
         let s: [F; 6] = std::array::from_fn(|k| u[k] * self.d_inv);
-        let lower = |i: usize, j: usize| u[i] * s[j];
         let m: [F; 6] = [
-            self.m[0] - lower(0, 0),
-            self.m[1] - lower(1, 0),
-            self.m[2] - lower(1, 1),
-            self.m[3] - lower(2, 0),
-            self.m[4] - lower(2, 1),
-            self.m[5] - lower(2, 2),
+            less(self.m[0], u[0], s[0]),
+            less(self.m[1], u[1], s[0]),
+            less(self.m[2], u[1], s[1]),
+            less(self.m[3], u[2], s[0]),
+            less(self.m[4], u[2], s[1]),
+            less(self.m[5], u[2], s[2]),
         ];
-        let h: [F; 9] = std::array::from_fn(|k| self.h[k] - lower(k / 3, 3 + k % 3));
+        let h: [F; 9] = std::array::from_fn(|k| less(self.h[k], u[k / 3], s[3 + k % 3]));
         let i: [F; 6] = [
-            self.i[0] - lower(3, 3),
-            self.i[1] - lower(4, 3),
-            self.i[2] - lower(4, 4),
-            self.i[3] - lower(5, 3),
-            self.i[4] - lower(5, 4),
-            self.i[5] - lower(5, 5),
+            less(self.i[0], u[3], s[3]),
+            less(self.i[1], u[4], s[3]),
+            less(self.i[2], u[4], s[4]),
+            less(self.i[3], u[5], s[3]),
+            less(self.i[4], u[5], s[4]),
+            less(self.i[5], u[5], s[5]),
         ];
         // H' = H − M ρ×, I' = I + ρ× H' − Hᵀ ρ×, ρ the way from the parent's point. A ρ× has the rows a × ρ of A's rows a.
         let rho = self.way;
         let row = |a: usize| V { x: h[3 * a], y: h[3 * a + 1], z: h[3 * a + 2] };
         let [xx, xy, yy, xz, yz, zz] = m;
         let moved = [
-            row(0) - V { x: xx, y: xy, z: xz }.cross(rho),
-            row(1) - V { x: xy, y: yy, z: yz }.cross(rho),
-            row(2) - V { x: xz, y: yz, z: zz }.cross(rho),
+            row(0).plus_cross(rho, V { x: xx, y: xy, z: xz }),
+            row(1).plus_cross(rho, V { x: xy, y: yy, z: yz }),
+            row(2).plus_cross(rho, V { x: xz, y: yz, z: zz }),
         ];
         let column = |a: usize| {
             let entry = |v: V| [v.x, v.y, v.z][a];
             V { x: entry(moved[0]), y: entry(moved[1]), z: entry(moved[2]) }
         };
-        // Columns of ρ× H'.
-        let turned = [rho.cross(column(0)), rho.cross(column(1)), rho.cross(column(2))];
-        // Rows of Hᵀ ρ×: the columns of H, crossed.
-        let old = |a: usize| V { x: h[a], y: h[3 + a], z: h[6 + a] }.cross(rho);
-        let (old_x, old_y, old_z) = (old(0), old(1), old(2));
+        // ρ× H' − Hᵀ ρ×: entry (a, b) is (ρ × column b of H')_a + (ρ × column a of H)_b.
+        let cross = |v: V, a: usize, sum: F| match a {
+            0 => less(mul_add(rho.y, v.z, sum), rho.z, v.y),
+            1 => less(mul_add(rho.z, v.x, sum), rho.x, v.z),
+            _ => less(mul_add(rho.x, v.y, sum), rho.y, v.x),
+        };
+        let old = |a: usize| V { x: h[a], y: h[3 + a], z: h[6 + a] };
+        let entry = |sum: F, a: usize, b: usize| cross(column(b), a, cross(old(a), b, sum));
         let i = [
-            i[0] + turned[0].x - old_x.x,
-            i[1] + turned[0].y - old_y.x,
-            i[2] + turned[1].y - old_y.y,
-            i[3] + turned[0].z - old_z.x,
-            i[4] + turned[1].z - old_z.y,
-            i[5] + turned[2].z - old_z.z,
+            entry(i[0], 0, 0),
+            entry(i[1], 1, 0),
+            entry(i[2], 1, 1),
+            entry(i[3], 2, 0),
+            entry(i[4], 2, 1),
+            entry(i[5], 2, 2),
         ];
         for k in 0..6 {
             put(k, m[k]);
@@ -693,7 +701,7 @@ impl Limbs {
         let lever = gather_vector(self.of(nodes), |limb| &limb.lever);
         for b in b {
             let (force, torque) = halves(b);
-            *b = both(force, torque - lever.cross(force));
+            *b = both(force, torque.plus_cross(force, lever));
         }
     }
 
@@ -718,10 +726,10 @@ impl Limbs {
             own[r] = b[r];
             let mut up = b[r];
             for k in 0..6 {
-                up[k] -= across[k] * part[r];
+                up[k] = less(up[k], across[k], part[r]);
             }
             let (force, torque) = halves(&up);
-            b[r] = both(force, torque + way.cross(force));
+            b[r] = both(force, torque.plus_cross(way, force));
         }
     }
 
@@ -735,7 +743,7 @@ impl Limbs {
                 w[j] *= at(&l[j], lane);
                 let known = w[j];
                 for i in j + 1..6 {
-                    w[i] -= at(&l[i], lane) * known;
+                    w[i] = less(w[i], at(&l[i], lane), known);
                 }
             }
         }

@@ -2,8 +2,8 @@
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
 use super::super::touches::{MOST_SOLVES, Near, SERVES, Taken, stretch_part};
-use super::{Feet, Group, ROWS, Sides, dot, largest};
-use crate::lanes::F;
+use super::{Feet, Group, ROWS, Sides, add_dot, dot, dot_of, largest};
+use crate::lanes::{F, less, mul_add, mul_sub};
 
 /// A determinant below this part of the product of its rows is none: the leg does not give way in all directions.
 const WEAK: f64 = 1e-8;
@@ -57,12 +57,11 @@ impl Feet {
                 any = true;
                 group.p = next;
                 for j in 0..ROWS {
-                    let d = &group.d[j];
-                    group.e[j] += d[0] * delta[0] + d[1] * delta[1] + d[2] * delta[2];
+                    group.e[j] = add_dot(group.e[j], group.d[j], &delta);
                 }
                 let w = &group.w;
                 for k in 0..6 {
-                    shared[k] += w[0][k] * delta[0] + w[1][k] * delta[1] + w[2][k] * delta[2];
+                    shared[k] = add_dot(shared[k], [w[0][k], w[1][k], w[2][k]], &delta);
                 }
             }
         }
@@ -93,20 +92,21 @@ impl Feet {
             let mut is = [[F::ZERO; ROWS]; ROWS];
             for i in 0..ROWS {
                 is[i][0] = inverse[i][0] * s[0][0];
-                is[i][1] = inverse[i][1] * s[1][1] + inverse[i][2] * s[2][1];
-                is[i][2] = inverse[i][1] * s[1][2] + inverse[i][2] * s[2][2];
+                is[i][1] = mul_add(inverse[i][2], s[2][1], inverse[i][1] * s[1][1]);
+                is[i][2] = mul_add(inverse[i][2], s[2][2], inverse[i][1] * s[1][2]);
             }
             let w = &group.w;
             for i in 0..ROWS {
                 for k in 0..6 {
-                    group.b[i][k] = is[i][0] * w[0][k] + is[i][1] * w[1][k] + is[i][2] * w[2][k];
+                    group.b[i][k] = dot_of(is[i], &[w[0][k], w[1][k], w[2][k]]);
                 }
             }
             group.inverse = inverse;
             let b = &group.b;
             for i in 0..6 {
                 for j in 0..6 {
-                    sums[i][j] += w[0][i] * b[0][j] + w[1][i] * b[1][j] + w[2][i] * b[2][j];
+                    let (w, b) = ([w[0][i], w[1][i], w[2][i]], [b[0][j], b[1][j], b[2][j]]);
+                    sums[i][j] = add_dot(sums[i][j], w, &b);
                 }
             }
         }
@@ -138,12 +138,10 @@ impl Feet {
         for group in &mut self.groups {
             let right = group.right();
             let inverse = &group.inverse;
-            let y: [F; ROWS] = std::array::from_fn(|i| {
-                inverse[i][0] * right[0] + inverse[i][1] * right[1] + inverse[i][2] * right[2]
-            });
+            let y: [F; ROWS] = std::array::from_fn(|i| dot_of(inverse[i], &right));
             for k in 0..6 {
                 let w = &group.w;
-                sums[k] += w[0][k] * y[0] + w[1][k] * y[1] + w[2][k] * y[2];
+                sums[k] = add_dot(sums[k], [w[0][k], w[1][k], w[2][k]], &y);
             }
             group.y = y;
         }
@@ -181,10 +179,8 @@ impl Feet {
         for group in &mut self.groups {
             let delta = group.last.map(|delta| delta * F::splat(more));
             for r in 0..ROWS {
-                let d = &group.d[r];
-                let own = d[0] * delta[0] + d[1] * delta[1] + d[2] * delta[2];
                 group.p[r] += delta[r];
-                group.e[r] += own + dot(&group.w[r], &four);
+                group.e[r] += add_dot(dot(&group.w[r], &four), group.d[r], &delta);
             }
         }
     }
@@ -205,8 +201,8 @@ impl Group {
         let normal = natural | (trust & before.normal);
         let mut changed = (normal ^ before.normal) | (normal ^ natural);
         let first = normal.bitselect(p[0], given);
-        let x = [1, 2].map(|r| p[r] - e[r] * k_inv[1]);
-        let length = (x[0] * x[0] + x[1] * x[1]).sqrt();
+        let x = [1, 2].map(|r: usize| less(p[r], e[r], k_inv[1]));
+        let length = mul_add(x[1], x[1], x[0] * x[0]).sqrt();
         let limit = self.ratio * first.abs();
         let inside = length.simd_le(limit);
         let pushes = limit.simd_gt(F::ZERO);
@@ -295,11 +291,10 @@ fn inverted(a: &[[F; ROWS]; ROWS]) -> Option<[[F; ROWS]; ROWS]> {
     let minor = |i: usize, j: usize| {
         let (r, s) = ((i + 1) % 3, (i + 2) % 3);
         let (c, d) = ((j + 1) % 3, (j + 2) % 3);
-        a[r][c] * a[s][d] - a[r][d] * a[s][c]
+        mul_sub(a[r][c], a[s][d], a[r][d] * a[s][c])
     };
     let adjugate: [[F; ROWS]; ROWS] = std::array::from_fn(|i| std::array::from_fn(|j| minor(j, i)));
-    let determinant =
-        a[0][0] * adjugate[0][0] + a[0][1] * adjugate[1][0] + a[0][2] * adjugate[2][0];
+    let determinant = dot_of(a[0], &[adjugate[0][0], adjugate[1][0], adjugate[2][0]]);
     let most = |row: &[F; ROWS]| row[0].abs().max(row[1].abs()).max(row[2].abs());
     let size = (most(&a[0]) * most(&a[1])) * most(&a[2]);
     let over = determinant.abs() - size * F::splat(WEAK);

@@ -15,7 +15,7 @@ mod law;
 use super::limbs::Limbs;
 use super::pattern::{LANES, NOWHERE, Pattern};
 use super::touches::{MOST_GROWTH, Near, Side};
-use crate::lanes::F;
+use crate::lanes::{F, mul_add};
 use crate::rows::Rows;
 
 /// Rows of a foot: its normal and the two of its friction.
@@ -260,7 +260,7 @@ impl Feet {
             let (u, part) = (&level.u, &level.part);
             for i in 0..ROWS {
                 for j in 0..=i {
-                    d[i][j] += u[i] * part[j];
+                    d[i][j] = mul_add(u[i], part[j], d[i][j]);
                 }
             }
             nodes = nodes.map(|node| if node == root { root } else { pattern.nodes[node].parent });
@@ -270,9 +270,7 @@ impl Feet {
         let there = mask(|k| k < feet.len());
         let k: [F; ROWS] = std::array::from_fn(|r| {
             let w = &b[r];
-            d[r][r]
-                + (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-                + (w[3] * w[3] + w[4] * w[4] + w[5] * w[5])
+            d[r][r] + dot(w, w)
         });
         let k = [k[0], k[1].fast_max(k[2])].map(|k| there.bitselect(k, F::ONE));
         let number = |of: &dyn Fn(&Foot) -> f64, other: f64| {
@@ -322,7 +320,7 @@ impl Feet {
             for level in &self.levels[group.levels.0..group.levels.1] {
                 let (d, moment) = limbs.found_at(level.nodes);
                 for r in 0..ROWS {
-                    rate[r] += dot(&level.b[r], &d) + level.part[r] * moment;
+                    rate[r] += mul_add(level.part[r], moment, dot(&level.b[r], &d));
                 }
             }
             for r in 0..ROWS {
@@ -349,10 +347,9 @@ impl Feet {
             for level in &self.levels[group.levels.0..group.levels.1] {
                 let b: [Four; 6] = std::array::from_fn(|k| {
                     let b = &level.b;
-                    (b[0][k] * delta[0] + b[1][k] * delta[1] + b[2][k] * delta[2]).to_array()
+                    dot_of([b[0][k], b[1][k], b[2][k]], &delta).to_array()
                 });
-                let u = &level.u;
-                let u = (u[0] * delta[0] + u[1] * delta[1] + u[2] * delta[2]).to_array();
+                let u = dot_of(level.u, &delta).to_array();
                 for (lane, &node) in level.nodes.iter().enumerate() {
                     if node != self.root {
                         limbs.push_at(node, b.map(|b| b[lane]), u[lane]);
@@ -361,7 +358,7 @@ impl Feet {
             }
             let w = &group.w;
             for k in 0..6 {
-                sums[k] += w[0][k] * delta[0] + w[1][k] * delta[1] + w[2][k] * delta[2];
+                sums[k] = add_dot(sums[k], [w[0][k], w[1][k], w[2][k]], &delta);
             }
         }
         if !self.groups.is_empty() {
@@ -380,7 +377,20 @@ impl Feet {
 
 #[inline(always)]
 fn dot(a: &[F; 6], b: &[F; 6]) -> F {
-    ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5])
+    let first = mul_add(a[2], b[2], mul_add(a[1], b[1], a[0] * b[0]));
+    first + mul_add(a[5], b[5], mul_add(a[4], b[4], a[3] * b[3]))
+}
+
+/// a·b of three numbers, added to a sum.
+#[inline(always)]
+fn add_dot(sum: F, a: [F; ROWS], b: &[F; ROWS]) -> F {
+    mul_add(a[2], b[2], mul_add(a[1], b[1], mul_add(a[0], b[0], sum)))
+}
+
+/// a·b of three numbers.
+#[inline(always)]
+fn dot_of(a: [F; ROWS], b: &[F; ROWS]) -> F {
+    mul_add(a[2], b[2], mul_add(a[1], b[1], a[0] * b[0]))
 }
 
 /// The largest of four numbers that are not negative.
