@@ -136,7 +136,7 @@ impl Contact {
     }
 
     /// Whether its points stay where they are on the bodies while it holds. Round bodies roll.
-    fn is_anchored(&self) -> bool {
+    pub(crate) fn is_anchored(&self) -> bool {
         let fixed = |f: &Feature| matches!(f, Feature::Point(_) | Feature::Plane { .. });
         self.touch.round.iter().all(|r| *r <= 0.0) && self.touch.features.iter().all(fixed)
     }

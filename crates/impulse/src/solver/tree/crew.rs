@@ -309,7 +309,12 @@ impl Crew {
             let one = |x: &F| F::splat(x.as_array()[lane % LANES]);
             return V { x: one(&v.x), y: one(&v.y), z: one(&v.z) };
         }
-        let lanes = four.parent;
+        self.gather_at(four.parent, of)
+    }
+
+    /// A vector of the bodies in any four lanes.
+    #[inline(always)]
+    fn gather_at(&self, lanes: [usize; LANES], of: impl Fn(&Four) -> &V) -> V {
         let of = lanes.map(|lane| of(&self.fours[lane / LANES]));
         let k = lanes.map(|lane| lane % LANES);
         let x = |i: usize| of[i].x.as_array()[k[i]];
@@ -320,6 +325,65 @@ impl Crew {
             y: F::new([y(0), y(1), y(2), y(3)]),
             z: F::new([z(0), z(1), z(2), z(3)]),
         }
+    }
+
+    #[inline(always)]
+    fn places_at(&self, lanes: [usize; LANES], of: impl Fn(&Four) -> &Place) -> Place {
+        Place {
+            s: self.gather_at(lanes, |four| &of(four).s),
+            rot: M {
+                x: self.gather_at(lanes, |four| &of(four).rot.x),
+                y: self.gather_at(lanes, |four| &of(four).rot.y),
+                z: self.gather_at(lanes, |four| &of(four).rot.z),
+            },
+        }
+    }
+
+    /// Where the bodies in any four lanes are.
+    #[inline(always)]
+    pub(super) fn places_of(&self, lanes: [usize; LANES]) -> Place {
+        self.places_at(lanes, |four| &four.place)
+    }
+
+    /// Where the flight that was looked at takes them.
+    #[inline(always)]
+    pub(super) fn aheads_of(&self, lanes: [usize; LANES]) -> Place {
+        self.places_at(lanes, |four| &four.ahead)
+    }
+
+    /// Their velocities.
+    #[inline(always)]
+    pub(super) fn motions_of(&self, lanes: [usize; LANES]) -> Motion {
+        Motion {
+            v: self.gather_at(lanes, |four| &four.motion.v),
+            w: self.gather_at(lanes, |four| &four.motion.w),
+        }
+    }
+
+    /// Those in the middle of the step.
+    #[inline(always)]
+    pub(super) fn middles_of(&self, lanes: [usize; LANES]) -> Motion {
+        Motion {
+            v: self.gather_at(lanes, |four| &four.middle.v),
+            w: self.gather_at(lanes, |four| &four.middle.w),
+        }
+    }
+
+    /// Velocities after a flight over `h` from the axes `now` to those `ahead`: the angular momentum stays.
+    #[inline(always)]
+    pub(super) fn motions_ahead_of(
+        &self,
+        lanes: [usize; LANES],
+        now: &M,
+        ahead: &M,
+        motion: &Motion,
+        h: f64,
+    ) -> Motion {
+        let of = |of: fn(&Four) -> &V| self.gather_at(lanes, of);
+        let inside = |rot: &M, v: V| V { x: rot.x.dot(v), y: rot.y.dot(v), z: rot.z.dot(v) };
+        let momentum = *now * times(of(|four| &four.inertia), inside(now, motion.w));
+        let turned = times(of(|four| &four.inertia_inv), inside(ahead, momentum));
+        Motion { v: motion.v.plus(of(|four| &four.gravity), F::splat(h)), w: *ahead * turned }
     }
 
     /// The same of velocities.
@@ -587,19 +651,19 @@ fn length(values: &[F; 5]) -> F {
 
 /// The largest of many numbers that are not negative; what is not a number is larger than any.
 #[derive(Default)]
-struct Largest {
+pub(super) struct Largest {
     most: F,
     sum: F,
 }
 
 impl Largest {
     #[inline(always)]
-    fn see(&mut self, x: F) {
+    pub(super) fn see(&mut self, x: F) {
         self.most = self.most.fast_max(x);
         self.sum += x;
     }
 
-    fn number(&self) -> f64 {
+    pub(super) fn number(&self) -> f64 {
         let sum = self.sum.reduce_add();
         if sum.is_nan() { sum } else { self.most.to_array().into_iter().fold(0.0, f64::max) }
     }

@@ -28,6 +28,7 @@ use self::pattern::{LANES, MOST, NOWHERE, Pattern};
 use self::touches::{Near, Touches};
 use super::direct::bounded::{
     larger, look_ahead, look_ahead_from, look_at_velocities, look_at_velocities_from,
+    slip_tolerance,
 };
 use crate::bounds::Bound;
 use crate::drives::Drives;
@@ -218,14 +219,27 @@ impl Tree {
 
     /// Takes the contacts that are active; false if there are too many.
     fn take_touches(&mut self, rows: &Rows) -> bool {
-        let Tree { pattern, factor, limbs, touches, feet, on_feet, .. } = self;
+        self.take_touches_in(rows, None)
+    }
+
+    /// The same; where feet can be looked at in lanes, with this tolerance of gaps, they are.
+    fn take_touches_in(&mut self, rows: &Rows, lanes: Option<f64>) -> bool {
+        let Tree { pattern, factor, limbs, touches, feet, on_feet, crew, .. } = self;
         let Some(limbs) = limbs else { return touches.take(pattern, factor, rows) };
-        *on_feet = feet.take(pattern, limbs, rows);
+        *on_feet = feet.take(pattern, limbs, rows, crew.as_ref().zip(lanes));
         *on_feet || touches.take(pattern, limbs, rows)
+    }
+
+    /// Whether rates and impulses of all contacts are in lanes.
+    fn has_soles(&self) -> bool {
+        self.on_feet && self.feet.has_soles()
     }
 
     /// The rates that a look has left.
     fn take_rates(&mut self, rows: &Rows) {
+        if self.has_soles() {
+            return; // they are there
+        }
         self.e.resize(rows.error.len(), 0.0);
         let first = if self.in_lanes { rows.model_size.rows } else { 0 };
         for (e, error) in self.e.iter_mut().zip(&rows.error).skip(first) {
@@ -263,6 +277,10 @@ impl Tree {
         };
         let allowed = |group: &crate::hinges::Group| group.allowed(method.tolerance, floor);
         let worst = crew.look_ahead(hinges, bodies, look.h, allowed, &mut self.factor.p);
+        if self.on_feet && self.feet.has_soles() {
+            let feet = self.feet.look_ahead(crew, look.h, method.tolerance.max(floor));
+            return larger(worst, feet);
+        }
         for body in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
             if self.pattern.node_of[body] != NOWHERE {
                 crew.write_flight(self.pattern.node_of[body], bodies);
@@ -274,12 +292,18 @@ impl Tree {
 
     /// Looks at J v + C_t after a solve; see [`look_at_velocities`].
     fn look_at_velocities(&mut self, tolerance: f64, scratch: &mut Scratch) -> f64 {
-        let Scratch { rows, .. } = &mut *scratch;
+        let Scratch { rows, bodies, .. } = &mut *scratch;
         let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) else {
             return look_at_velocities(tolerance, scratch);
         };
         let worst = crew.rates(hinges, &mut self.factor.p) / tolerance;
         crew.note_errors(hinges, &mut rows.velocity_error);
+        if self.on_feet && self.feet.has_soles() {
+            let slip = slip_tolerance(tolerance, bodies);
+            let feet = self.feet.look_at_rates(crew, tolerance, slip);
+            self.feet.note_rates(rows);
+            return larger(worst, feet);
+        }
         let first = rows.first_apart();
         larger(worst, look_at_velocities_from(first, tolerance, scratch))
     }
@@ -311,6 +335,9 @@ impl Tree {
         let mut largest = 0.0;
         if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
             largest = crew.rates_ahead(hinges, half, &mut self.factor.p);
+            if self.on_feet && self.feet.has_soles() {
+                return larger(largest, self.feet.rates_ahead(crew, look.h));
+            }
             for i in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
                 self.twists[i] = middle(i);
             }
@@ -483,9 +510,17 @@ impl Tree {
             }
         }
         limbs.climb(&factor.p);
-        let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if *on_feet && !feet.settle(limbs, e, now, near) {
+        if *on_feet
+            && !feet.settle(
+                limbs,
+                e,
+                if velocity { &rows.velocity_impulse } else { &rows.impulse },
+                near,
+            )
+        {
             // Sweeps may find the way.
+            let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+            feet.give_up_soles(e, now);
             *on_feet = false;
             if !touches.take(pattern, limbs, rows) {
                 return false;
@@ -494,6 +529,7 @@ impl Tree {
         if *on_feet {
             feet.push(limbs);
         } else {
+            let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
             if !touches.settle(limbs, rows, e, now, near) {
                 return false;
             }
@@ -502,7 +538,7 @@ impl Tree {
         limbs.descend(&mut factor.p);
         let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
         if *on_feet {
-            feet.found().for_each(|(row, p)| now[row] = p);
+            feet.found().filter(|_| !feet.has_soles()).for_each(|(row, p)| now[row] = p);
         } else {
             touches.found().for_each(|(row, p)| now[row] = p);
         }

@@ -118,6 +118,9 @@ impl Tree {
             if worst < 1.0 && !gains {
                 scratch.rows.looked = true;
                 let Scratch { rows, bodies, .. } = scratch;
+                if self.has_soles() {
+                    self.note_feet(rows, bodies);
+                }
                 if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &self.crew, &rows.hinges)
                 {
                     crew.note_errors(hinges, &mut rows.gap);

@@ -44,12 +44,14 @@ pub(crate) fn settle_start(
     let floor = scratch.bodies.position_floor();
     scratch.with_tree(|tree, scratch| {
         let Scratch { rows, bodies, loads, .. } = &mut *scratch;
-        if !tree.make_hard(rows, bodies) || !tree.take_touches(rows) {
+        tree.crew.as_mut()?.begin_at(bodies);
+        let allowed = method.tolerance.max(floor);
+        if !tree.make_hard(rows, bodies) || !tree.take_touches_in(rows, Some(allowed)) {
             return None;
         }
         rows.take_guess();
         (tree.in_lanes, tree.stays, tree.flown) = (true, true, false);
-        tree.crew.as_mut()?.begin_at(bodies);
+        tree.feet.begin(&rows.impulse);
         tree.kick(rows, bodies, &loads.drives, 0.5 * look.h, false);
         let near = tree.take_start(model, look, scratch, true) <= POOR_GUESS;
         let found =
@@ -133,7 +135,7 @@ impl Tree {
         evaluate_signals(model, &at, loads, work);
         if !self.read_laws(model, state, rows, loads)
             || !self.make_soft(rows, bodies, &loads.drives, h)
-            || !self.take_touches(rows)
+            || !self.take_touches_in(rows, Some(method.tolerance))
         {
             return None;
         }
@@ -141,6 +143,7 @@ impl Tree {
             own.read = own.law();
         }
         self.in_lanes = true;
+        self.feet.begin(&rows.velocity_impulse);
         self.crew.as_mut()?.forget_impulses();
         self.kick(rows, bodies, &loads.drives, 0.5 * h, true);
         self.take_rates_in_lanes(rows, bodies, &loads.drives);
@@ -187,6 +190,11 @@ impl Tree {
                 (p.map(F::new), turn(g))
             });
         }
+        if self.on_feet && self.feet.has_soles() {
+            self.feet.give(crew);
+            crew.act();
+            return;
+        }
         for (i, block) in rows.blocks.iter().enumerate().skip(rows.model_size.blocks) {
             if rows.inactive[i] {
                 continue;
@@ -209,6 +217,17 @@ impl Tree {
         for body in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
             if self.pattern.node_of[body] != NOWHERE {
                 crew.write_velocity(self.pattern.node_of[body], bodies);
+            }
+        }
+    }
+
+    /// Writes what the last look has found of the feet, and the flights of bodies that touch.
+    pub(super) fn note_feet(&self, rows: &mut Rows, bodies: &mut Bodies) {
+        self.feet.note_gaps(rows);
+        let Some(crew) = &self.crew else { return };
+        for body in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
+            if self.pattern.node_of[body] != NOWHERE {
+                crew.write_flight(self.pattern.node_of[body], bodies);
             }
         }
     }
@@ -257,6 +276,9 @@ impl Tree {
             crew.rates(hinges, &mut self.factor.p);
         }
         self.pull_in_lanes();
+        if let (true, Some(crew)) = (self.has_soles(), &self.crew) {
+            return self.feet.rates(crew);
+        }
         rows.rates_from(rows.first_apart(), &bodies.twists, &mut self.e);
     }
 

@@ -11,7 +11,10 @@
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
 mod law;
+mod soles;
 
+use self::soles::Sole;
+use super::crew::Crew;
 use super::limbs::Limbs;
 use super::pattern::{LANES, NOWHERE, Pattern};
 use super::touches::{MOST_GROWTH, Near, Side};
@@ -27,6 +30,8 @@ type Four = [f64; LANES];
 /// A contact.
 #[derive(Clone, Copy, Debug)]
 struct Foot {
+    /// The block of its normal, before that of its friction.
+    block: usize,
     rows: [usize; ROWS],
     /// Largest ratio of friction to the normal's impulse.
     ratio: f64,
@@ -95,7 +100,8 @@ struct Group {
     /// A⁻¹ and B of the present matrix.
     inverse: [[F; ROWS]; ROWS],
     b: [[F; 6]; ROWS],
-    /// Impulses before, and now; rates now.
+    /// Rates and impulses before, and now.
+    rate: [F; ROWS],
     before: [F; ROWS],
     p: [F; ROWS],
     e: [F; ROWS],
@@ -126,6 +132,7 @@ impl Group {
         k_inv: [F::ONE; 2],
         inverse: [[F::ZERO; ROWS]; ROWS],
         b: [[F::ZERO; 6]; ROWS],
+        rate: [F::ZERO; ROWS],
         before: [F::ZERO; ROWS],
         p: [F::ZERO; ROWS],
         e: [F::ZERO; ROWS],
@@ -139,6 +146,8 @@ impl Group {
 pub(super) struct Feet {
     feet: Vec<Foot>,
     groups: Vec<Group>,
+    /// Where they touch, if that is known in lanes, as their rates and impulses are then; else none.
+    soles: Vec<Sole>,
     /// All levels, in memory that stays; how many there are.
     levels: Vec<Level>,
     n_levels: usize,
@@ -166,8 +175,15 @@ impl Feet {
         self.feet.clear();
     }
 
-    /// Takes the contacts that are active in `rows`; false if they are not feet of legs apart.
-    pub(super) fn take(&mut self, pattern: &Pattern, limbs: &Limbs, rows: &Rows) -> bool {
+    /// Takes the contacts that are active in `rows`; false if they are not feet of legs apart. With bodies in lanes and the tolerance of gaps they are
+    /// looked at there where they can be.
+    pub(super) fn take(
+        &mut self,
+        pattern: &Pattern,
+        limbs: &Limbs,
+        rows: &Rows,
+        lanes: Option<(&Crew, f64)>,
+    ) -> bool {
         self.known.clear();
         self.known.extend(
             self.feet
@@ -202,6 +218,7 @@ impl Feet {
                 let known = known.filter(|(row, _)| *row == own.first_row);
                 let slide = if rows.slipped(i + 1) { Side::Slips } else { Side::Holds };
                 self.feet.push(Foot {
+                    block: i,
                     rows: [own.first_row, first, first + 1],
                     ratio: rows.disk_ratio(i + 1).1,
                     sides: known.map_or([Side::Holds, slide], |(_, sides)| *sides),
@@ -210,6 +227,7 @@ impl Feet {
             i += n;
         }
         self.groups.resize(self.feet.len().div_ceil(LANES), Group::EMPTY);
+        self.take_soles(rows, lanes);
         (0..self.feet.len()).step_by(LANES).all(|first| self.climb(pattern, limbs, rows, first))
     }
 
@@ -217,15 +235,8 @@ impl Feet {
     fn climb(&mut self, pattern: &Pattern, limbs: &Limbs, rows: &Rows, first: usize) -> bool {
         let begin = self.n_levels;
         let mut nodes = [NOWHERE; LANES];
-        let mut numbers = [[[0.0; LANES]; 6]; ROWS];
-        for (lane, foot) in self.feet[first..].iter().take(LANES).enumerate() {
-            let (node, slot) = self.begins[first + lane];
-            nodes[lane] = node;
-            for (numbers, row) in numbers.iter_mut().zip(foot.rows) {
-                for (number, jac) in numbers.iter_mut().zip(rows.contact_row(row, slot)) {
-                    number[lane] = *jac;
-                }
-            }
+        for (node, begin) in nodes.iter_mut().zip(&self.begins[first..]) {
+            *node = begin.0;
         }
         if self.root == NOWHERE {
             self.root = nodes[0];
@@ -239,7 +250,11 @@ impl Feet {
         // Lanes without a foot are at the root from the beginning; its hinge is none, and changes nothing.
         let root = self.root;
         nodes = nodes.map(|node| if node == NOWHERE { root } else { node });
-        let mut b = numbers.map(|row| row.map(F::new));
+        let there = mask(|k| first + k < self.feet.len());
+        let mut b = match self.sole_rows(first / LANES) {
+            Some(b) => b.map(|row| row.map(|number| number & there)),
+            None => self.rows_of(first, rows),
+        };
         limbs.enter_feet(nodes, &mut b);
         let mut d = [[F::ZERO; ROWS]; ROWS];
         while nodes.iter().any(|node| *node != root) {
@@ -267,7 +282,6 @@ impl Feet {
         }
         limbs.arrive(root, &mut b);
         let feet = &self.feet[first..self.feet.len().min(first + LANES)];
-        let there = mask(|k| k < feet.len());
         let k: [F; ROWS] = std::array::from_fn(|r| {
             let w = &b[r];
             d[r][r] + dot(w, w)
@@ -301,13 +315,22 @@ impl Feet {
         true
     }
 
-    /// Finds the impulses that fit the rates, as [`Touches::settle`](super::touches::Touches::settle) does.
-    pub(super) fn settle(&mut self, limbs: &Limbs, e: &[f64], now: &[f64], near: Near) -> bool {
-        if self.feet.is_empty() {
-            return true;
+    /// Rows of four feet, at the centres of their bodies.
+    fn rows_of(&self, first: usize, rows: &Rows) -> [[F; 6]; ROWS] {
+        let mut numbers = [[[0.0; LANES]; 6]; ROWS];
+        for (lane, foot) in self.feet[first..].iter().take(LANES).enumerate() {
+            let (_, slot) = self.begins[first + lane];
+            for (numbers, row) in numbers.iter_mut().zip(foot.rows) {
+                for (number, jac) in numbers.iter_mut().zip(rows.contact_row(row, slot)) {
+                    number[lane] = *jac;
+                }
+            }
         }
-        let root = limbs.arrived(self.root).map(F::splat);
-        let (mut size, mut scale) = (F::ZERO, F::splat(f64::MIN_POSITIVE));
+        numbers.map(|row| row.map(F::new))
+    }
+
+    /// Takes rates and impulses of all feet from lists by rows, where they are not in lanes.
+    fn load(&mut self, e: &[f64], now: &[f64]) {
         for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
             let (mut rate, mut before) = ([[0.0; LANES]; ROWS], [[0.0; LANES]; ROWS]);
             for (lane, foot) in feet.iter().enumerate() {
@@ -316,7 +339,23 @@ impl Feet {
                     before[r][lane] = now[foot.rows[r]];
                 }
             }
-            let mut rate = rate.map(F::new);
+            (group.e, group.p) = (rate.map(F::new), before.map(F::new));
+        }
+    }
+
+    /// Finds the impulses that fit the rates, as [`Touches::settle`](super::touches::Touches::settle) does.
+    pub(super) fn settle(&mut self, limbs: &Limbs, e: &[f64], now: &[f64], near: Near) -> bool {
+        if self.feet.is_empty() {
+            return true;
+        }
+        let root = limbs.arrived(self.root).map(F::splat);
+        if !self.has_soles() {
+            self.load(e, now);
+        }
+        let (mut size, mut scale) = (F::ZERO, F::splat(f64::MIN_POSITIVE));
+        for group in &mut self.groups {
+            (group.rate, group.before) = (group.e, group.p);
+            let mut rate = group.e;
             for level in &self.levels[group.levels.0..group.levels.1] {
                 let (d, moment) = limbs.found_at(level.nodes);
                 for r in 0..ROWS {
@@ -327,12 +366,10 @@ impl Feet {
                 rate[r] += dot(&group.w[r], &root);
                 let fast = rate[r].abs();
                 scale = scale.fast_max(fast);
-                size = size.fast_max(F::new(before[r]).abs());
+                size = size.fast_max(group.p[r].abs());
                 size = size.fast_max(fast * group.k_inv[r.min(1)]);
             }
             group.e = rate;
-            group.before = before.map(F::new);
-            group.p = group.before;
         }
         let far = F::splat(MOST_GROWTH * largest(size));
         let within = |group: &Group| group.p.iter().all(|p| p.abs().simd_le(far).all());

@@ -1,0 +1,363 @@
+//! Soles: where feet are round and touch planes held in space, their rates and gaps come from the bodies in lanes, four at a time.
+//!
+//! With n the plane's normal, t across it, p the centre of the foot's ball, ρ its radius and d = n·p − level its distance from the plane:
+//!
+//! ```text
+//! r = p − s − n (d + ρ − ρ_plane)/2,   rates [−n ; t]·(ṡ + ω × r),   C = ρ + ρ_plane − d
+//! ```
+//! The way that slides is the trapezoid of ṡ + ω × r at both ends of a flight, as for all round bodies.
+#![expect(clippy::inline_always, reason = "small kernels in hot loops")]
+
+use gelenk_collide::Feature;
+
+use super::super::crew::{Crew, Largest};
+use super::super::pattern::LANES;
+use super::{Feet, Group, ROWS};
+use crate::bounds::{Bound, SLIP_PART};
+use crate::contact::Contact;
+use crate::hinges::{Motion, Place};
+use crate::lanes::{F, V, less, mul_add};
+use crate::rows::Rows;
+
+/// Four soles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sole {
+    nodes: [usize; LANES],
+    /// Directions of the rows: −n, and across it as the friction counts.
+    rows: [V; ROWS],
+    /// The centre of the ball in its body, n·q of a point q of the plane, and the radii of foot and plane.
+    point: V,
+    level: F,
+    round: [F; 2],
+    /// Where the rows are to go, from where errors of normals count, how far they may be off; what friction has slid within tolerance.
+    target: [F; ROWS],
+    from: F,
+    allowed: F,
+    slid: [F; 2],
+    /// Response of the friction of the contact alone to itself.
+    stiff: F,
+    /// Now: R, r, p − s and the gap.
+    now: Place,
+    arm: V,
+    lever: V,
+    gap: F,
+    /// C at the last look.
+    c: [F; ROWS],
+}
+
+/// A sole of one foot, number after number, in the order of the fields above.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    rows: [[f64; 3]; ROWS],
+    point: [f64; 3],
+    level: f64,
+    round: [f64; 2],
+    target: [f64; ROWS],
+    from: f64,
+    allowed: f64,
+    slid: [f64; 2],
+    stiff: f64,
+}
+
+impl Numbers {
+    /// Of a contact with the normal's block `i`, whose foot is body `slot`; none where it is no ball on a plane.
+    fn of(rows: &Rows, i: usize, slot: usize, tolerance: f64) -> Option<Numbers> {
+        let contact: &Contact = rows.contact(i);
+        let (Feature::Point(point), Feature::Plane { .. }) =
+            (contact.touch.features[slot], contact.touch.features[1 - slot])
+        else {
+            return None;
+        };
+        let stiff = rows.stiffness(i + 1);
+        if contact.is_anchored() || !(stiff > 0.0) {
+            return None;
+        }
+        let sign = if slot == 0 { 1.0 } else { -1.0 };
+        let normal = contact.place.normal * sign;
+        let [r, r_plane] = [contact.touch.round[slot], contact.touch.round[1 - slot]];
+        // A point of the plane: that of its surface, less what is around it.
+        let level = normal.dot(&contact.place.points[1 - slot]) - r_plane;
+        let row = rows.blocks[i].first_row;
+        let slide = rows.blocks[i + 1].first_row;
+        let wanted = rows.target[row];
+        let (target, allowed) = Bound::Contact.target(wanted, tolerance);
+        let along = contact.tangents.map(|t| t * sign);
+        Some(Numbers {
+            rows: [-normal, along[0], along[1]].map(Into::into),
+            point: point.into(),
+            level,
+            round: [r, r_plane],
+            target: [target, rows.target[slide], rows.target[slide + 1]],
+            from: Bound::counts_from(target, tolerance),
+            allowed,
+            slid: contact.tangents.map(|t| t.dot(&contact.memory.slid)),
+            stiff,
+        })
+    }
+}
+
+impl Sole {
+    fn new(nodes: [usize; LANES], own: &[Numbers; LANES], crew: &Crew) -> Sole {
+        let number = |of: &dyn Fn(&Numbers) -> f64| {
+            F::new([of(&own[0]), of(&own[1]), of(&own[2]), of(&own[3])])
+        };
+        let vector = |of: &dyn Fn(&Numbers) -> &[f64; 3]| {
+            let [a, b, c, d] = [of(&own[0]), of(&own[1]), of(&own[2]), of(&own[3])];
+            V {
+                x: F::new([a[0], b[0], c[0], d[0]]),
+                y: F::new([a[1], b[1], c[1], d[1]]),
+                z: F::new([a[2], b[2], c[2], d[2]]),
+            }
+        };
+        let mut sole = Sole {
+            nodes,
+            rows: [vector(&|n| &n.rows[0]), vector(&|n| &n.rows[1]), vector(&|n| &n.rows[2])],
+            point: vector(&|n| &n.point),
+            level: number(&|n| n.level),
+            round: [number(&|n| n.round[0]), number(&|n| n.round[1])],
+            target: [0, 1, 2].map(|k: usize| number(&|n| n.target[k])),
+            from: number(&|n| n.from),
+            allowed: number(&|n| n.allowed),
+            slid: [0, 1].map(|k: usize| number(&|n| n.slid[k])),
+            stiff: number(&|n| n.stiff),
+            now: crew.places_of(nodes),
+            arm: V::ZERO,
+            lever: V::ZERO,
+            gap: F::ZERO,
+            c: [F::ZERO; ROWS],
+        };
+        (sole.arm, sole.lever, sole.gap) = sole.touch(&sole.now);
+        sole
+    }
+
+    /// r, p − s and the gap where the bodies are there.
+    #[inline(always)]
+    fn touch(&self, there: &Place) -> (V, V, F) {
+        let lever = there.rot * self.point;
+        let down = self.rows[0];
+        let distance = -(down.dot(there.s + lever)) - self.level;
+        let [own, plane] = self.round;
+        let arm = lever.plus(down, F::splat(0.5) * (distance + own - plane));
+        (arm, lever, distance - own - plane)
+    }
+
+    /// Rates of the rows at velocities.
+    #[inline(always)]
+    fn rates(&self, motion: &Motion) -> [F; ROWS] {
+        let slides = motion.v.plus_cross(motion.w, self.arm);
+        self.rows.map(|row| row.dot(slides))
+    }
+
+    /// How far friction is off, as a rate over what is allowed: where it slips from its projection, else from 0. `e` are the errors of its rates.
+    #[inline(always)]
+    fn missing(&self, e: [F; 2], p: &[F; ROWS], ratio: F, slips_by: F, holds_by: F) -> F {
+        let limit = ratio * p[0].abs();
+        let trial = [0, 1].map(|k: usize| p[1 + k] - e[k] / self.stiff);
+        let size = mul_add(trial[1], trial[1], trial[0] * trial[0]).sqrt();
+        let slips = size.simd_gt(limit * F::splat(1.0 + 1e-12));
+        let part = limit / size;
+        let far = [0, 1].map(|k: usize| less(p[1 + k], trial[k], part));
+        let off = mul_add(far[1], far[1], far[0] * far[0]).sqrt() * self.stiff * slips_by;
+        let rate = mul_add(e[1], e[1], e[0] * e[0]).sqrt() * holds_by;
+        slips.bitselect(off, rate)
+    }
+}
+
+impl Feet {
+    /// Takes the soles of the feet, if all have one.
+    pub(super) fn take_soles(&mut self, rows: &Rows, lanes: Option<(&Crew, f64)>) {
+        self.soles.clear();
+        let Some((crew, tolerance)) = lanes else { return };
+        for (feet, begins) in self.feet.chunks(LANES).zip(self.begins.chunks(LANES)) {
+            // Lanes without a foot repeat the first.
+            let mut own = [Numbers::default(); LANES];
+            let mut nodes = [begins[0].0; LANES];
+            for k in 0..LANES {
+                let of = if k < feet.len() { k } else { 0 };
+                let (node, slot) = begins[of];
+                nodes[k] = node;
+                if of < k {
+                    own[k] = own[0];
+                    continue;
+                }
+                let Some(numbers) = Numbers::of(rows, feet[k].block, slot, tolerance) else {
+                    self.soles.clear();
+                    return;
+                };
+                own[k] = numbers;
+            }
+            self.soles.push(Sole::new(nodes, &own, crew));
+        }
+    }
+
+    /// Whether rates and impulses of all feet are in lanes.
+    pub(in super::super) fn has_soles(&self) -> bool {
+        !self.soles.is_empty()
+    }
+
+    /// Begins with the impulses `now`.
+    pub(in super::super) fn begin(&mut self, now: &[f64]) {
+        for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
+            let mut p = [[0.0; LANES]; ROWS];
+            for (k, foot) in feet.iter().enumerate() {
+                for r in 0..ROWS {
+                    p[r][k] = now[foot.rows[r]];
+                }
+            }
+            group.p = p.map(F::new);
+        }
+    }
+
+    /// Gives the bodies the impulses there are, as forces and torques.
+    pub(in super::super) fn give(&self, crew: &mut Crew) {
+        for ((group, sole), feet) in
+            self.groups.iter().zip(&self.soles).zip(self.feet.chunks(LANES))
+        {
+            let [a, b, c] = sole.rows;
+            let force = (a * group.p[0]).plus(b, group.p[1]).plus(c, group.p[2]);
+            let torque = sole.arm.cross(force);
+            let (forces, torques) = (force.each(), torque.each());
+            for k in 0..feet.len() {
+                crew.collect_at(sole.nodes[k], &forces[k], &torques[k]);
+            }
+        }
+    }
+
+    /// Rates of a position correction to second order; returns the largest ([`Tree::take_start`](super::super::Tree::take_start)).
+    pub(in super::super) fn rates_ahead(&mut self, crew: &Crew, h: f64) -> f64 {
+        let (half, mut largest) = (F::splat(0.5 * h), Largest::default());
+        for (group, sole) in self.groups.iter_mut().zip(&self.soles) {
+            let w = crew.motions_of(sole.nodes).w;
+            let Motion { v, w: w_middle } = crew.middles_of(sole.nodes);
+            // The ball's centre goes round that of the body.
+            let bend = w.cross(w.cross(sole.lever));
+            let slides = v.plus_cross(w_middle, sole.arm).plus(bend, half);
+            group.e = sole.rows.map(|row| row.dot(slides));
+            group.e[0] -= sole.gap / F::splat(h);
+            for e in &mut group.e {
+                *e = *e & group.there;
+                largest.see(e.abs());
+            }
+        }
+        largest.number()
+    }
+
+    /// Rates of the feet at the velocities there are.
+    pub(in super::super) fn rates(&mut self, crew: &Crew) {
+        for (group, sole) in self.groups.iter_mut().zip(&self.soles) {
+            group.e = sole.rates(&crew.motions_of(sole.nodes)).map(|e| e & group.there);
+        }
+    }
+
+    /// Looks where the flight over `h` that the crew has looked at takes the feet: (C − target)/h; returns the worst over what is allowed.
+    pub(in super::super) fn look_ahead(&mut self, crew: &Crew, h: f64, tolerance: f64) -> f64 {
+        let (h_inv, half) = (F::splat(1.0 / h), F::splat(0.5 * h));
+        let over = F::splat(h.abs() / tolerance);
+        let mut worst = Largest::default();
+        for (group, sole) in self.groups.iter_mut().zip(&mut self.soles) {
+            let motion = crew.motions_of(sole.nodes);
+            let ahead = crew.aheads_of(sole.nodes);
+            let (arm, _, gap) = sole.touch(&ahead);
+            let before = motion.v.plus_cross(motion.w, sole.arm);
+            let then = crew.motions_ahead_of(sole.nodes, &sole.now.rot, &ahead.rot, &motion, h);
+            let way = (before + then.v.plus_cross(then.w, arm)) * half;
+            sole.c =
+                [-gap, sole.rows[1].dot(way) + sole.slid[0], sole.rows[2].dot(way) + sole.slid[1]];
+            let off: [F; ROWS] = std::array::from_fn(|k| sole.c[k] - sole.target[k]);
+            group.e = off.map(|off| (off * h_inv) & group.there);
+            // A normal at its bound may leave.
+            let leaves = group.leaves();
+            let deep = off[0].simd_gt(F::ZERO).bitselect(sole.c[0] - sole.from, off[0].abs());
+            worst.see(!leaves & group.there & (deep / sole.allowed));
+            let missing = sole.missing(
+                [group.e[1], group.e[2]],
+                &group.p,
+                group.ratio,
+                over * F::splat(1.0 / SLIP_PART),
+                over,
+            );
+            worst.see(group.there & missing);
+        }
+        worst.number()
+    }
+
+    /// Looks at the rates; returns the worst over what is allowed, `slip` where friction slips.
+    pub(in super::super) fn look_at_rates(
+        &mut self,
+        crew: &Crew,
+        tolerance: f64,
+        slip: f64,
+    ) -> f64 {
+        self.rates(crew);
+        let over = F::splat(1.0 / tolerance);
+        let mut worst = Largest::default();
+        for (group, sole) in self.groups.iter().zip(&self.soles) {
+            worst.see(!group.leaves() & (group.e[0].abs() * over) & group.there);
+            let e = [group.e[1], group.e[2]];
+            let missing = sole.missing(e, &group.p, group.ratio, F::splat(1.0 / slip), over);
+            worst.see(group.there & missing);
+        }
+        worst.number()
+    }
+
+    /// Writes what a look at gaps has found into the rows, and the impulses.
+    pub(in super::super) fn note_gaps(&self, rows: &mut Rows) {
+        let own = rows.model_size.blocks;
+        rows.gap[own..].fill(0.0);
+        for (i, foot) in self.feet.iter().enumerate() {
+            let (group, sole, k) = (&self.groups[i / LANES], &self.soles[i / LANES], i % LANES);
+            rows.gap[foot.block] = sole.c[0].as_array()[k].max(0.0);
+            for (r, &row) in foot.rows.iter().enumerate() {
+                rows.error[row] = -group.e[r].as_array()[k];
+                rows.impulse[row] = group.p[r].as_array()[k];
+            }
+        }
+    }
+
+    /// The same of a look at rates.
+    pub(in super::super) fn note_rates(&self, rows: &mut Rows) {
+        let own = rows.model_size.blocks;
+        rows.velocity_error[own..].fill(0.0);
+        for (i, foot) in self.feet.iter().enumerate() {
+            let (group, k) = (&self.groups[i / LANES], i % LANES);
+            rows.velocity_error[foot.block] = group.e[0].as_array()[k].max(0.0);
+            for (r, &row) in foot.rows.iter().enumerate() {
+                rows.error[row] = -group.e[r].as_array()[k];
+                rows.velocity_impulse[row] = group.p[r].as_array()[k];
+            }
+        }
+    }
+
+    /// Writes rates and impulses of the feet into lists by rows, and does without soles from now on.
+    pub(in super::super) fn give_up_soles(&mut self, e: &mut [f64], now: &mut [f64]) {
+        if std::mem::take(&mut self.soles).is_empty() {
+            return;
+        }
+        for (i, foot) in self.feet.iter().enumerate() {
+            let (group, k) = (&self.groups[i / LANES], i % LANES);
+            for (r, &row) in foot.rows.iter().enumerate() {
+                e[row] = group.rate[r].as_array()[k];
+                now[row] = group.before[r].as_array()[k];
+            }
+        }
+    }
+
+    /// The rows of four feet, at the centres of their bodies.
+    pub(super) fn sole_rows(&self, g: usize) -> Option<[[F; 6]; ROWS]> {
+        let sole = self.soles.get(g)?;
+        Some(sole.rows.map(|row| {
+            let turn = sole.arm.cross(row);
+            [row.x, row.y, row.z, turn.x, turn.y, turn.z]
+        }))
+    }
+}
+
+impl Group {
+    /// Feet whose normal is at its bound and would go on.
+    #[inline(always)]
+    fn leaves(&self) -> F {
+        let (e, p) = (self.e[0], self.p[0]);
+        let [lower, upper] = self.bounds;
+        (e.simd_gt(F::ZERO) & p.simd_le(lower)) | (e.simd_lt(F::ZERO) & p.simd_ge(upper))
+    }
+}
