@@ -452,13 +452,19 @@ impl Group {
         }
     }
 
+    /// Numbers of its rows from a list by rows.
+    #[inline(always)]
+    pub(crate) fn read(&self, list: &[f64]) -> [F; ROWS] {
+        let of = |lane: usize| &list[self.row[lane]..self.row[lane] + ROWS];
+        let own = [of(0), of(1), of(2), of(3)];
+        std::array::from_fn(|k| F::new([own[0][k], own[1][k], own[2][k], own[3][k]]))
+    }
+
     /// The force on b and Σ k p_u.
     #[inline(always)]
     fn impulses(&self, p: &[f64]) -> (V, V) {
-        let of = |lane: usize| &p[self.row[lane]..self.row[lane] + ROWS];
-        let own = [of(0), of(1), of(2), of(3)];
-        let row = |k: usize| F::new([own[0][k], own[1][k], own[2][k], own[3][k]]);
-        (V { x: row(0), y: row(1), z: row(2) }, self.k[0] * row(3) + self.k[1] * row(4))
+        let [x, y, z, a, b] = self.read(p);
+        (V { x, y, z }, (self.k[0] * a).plus(self.k[1], b))
     }
 
     #[inline(always)]

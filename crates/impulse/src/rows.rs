@@ -71,6 +71,8 @@ pub struct Rows {
     /// What C(t+h) is to be: 0 after a whole step, a part of C(t) after a part of it; written by
     /// [`set_target`](Rows::set_target). (n_rows)
     pub target: Vec<f64>,
+    /// Whether targets of joints are not all 0; written there too.
+    pub(crate) keeps: bool,
     /// Work of the impulses over the gaps that a position correction may leave, Σ |p C|/h, J; written by
     /// [`Simulation`](crate::Simulation), infinite but for gentle steps.
     pub work_allowed: f64,
@@ -271,6 +273,7 @@ impl Rows {
             model_size,
             hinges: None,
             written: false,
+            keeps: false,
             looked: false,
         }
     }
@@ -459,6 +462,7 @@ impl Rows {
         held: &[f64],
         work: &mut Work,
     ) {
+        self.keeps = keep != 0.0;
         if keep == 0.0 {
             self.target.fill(0.0);
             for block in model.rows.iter().filter(|_| self.model_size.bounded) {

@@ -143,7 +143,7 @@ impl Stage {
         if !self.prepared {
             prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
         }
-        let lanes = self.keep == 0.0 && self.h_open == 0.0 && scratch.stays_in_lanes(method);
+        let lanes = self.h_open == 0.0 && scratch.stays_in_lanes(method);
         if lanes {
             let Scratch { bodies, loads, work, .. } = scratch;
             evaluate_loads(model, bodies, state, loads, work)?;

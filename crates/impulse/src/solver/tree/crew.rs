@@ -58,6 +58,10 @@ pub(super) struct Crew {
     impulse: Vec<Sixes>,
     /// Gaps at the last look, or errors of rates.
     off: Vec<F>,
+    /// ω before a kick that no guess of impulses goes with; else none.
+    calm: Vec<V>,
+    /// What is to be left of the gaps, where that is not 0.
+    target: Vec<[F; 5]>,
     /// Forces and torques that are about to act on the bodies.
     given: Vec<[V; 2]>,
 }
@@ -82,6 +86,8 @@ impl Crew {
             placed: false,
             impulse: vec![[[0.0; LANES]; 6]; n],
             off: vec![F::ZERO; n],
+            calm: Vec::new(),
+            target: Vec::new(),
             given: vec![[V::ZERO; 2]; own.len() / LANES],
         };
         for (g, own) in own.chunks_exact(LANES).enumerate() {
@@ -162,7 +168,23 @@ impl Crew {
         for four in &mut self.fours[..self.n] {
             four.motion = Motion::gather(four.bodies, &bodies.twists);
         }
+        self.calm.clear();
         self.forget_impulses();
+    }
+
+    /// Curvature is to be that of the velocities there are, before a kick.
+    pub(super) fn stay_calm(&mut self) {
+        self.calm.clear();
+        self.calm.extend(self.fours.iter().map(|four| four.motion.w));
+    }
+
+    /// Takes what is to be left of the gaps, a number for each row; else 0.
+    pub(super) fn aim_at(&mut self, hinges: &Hinges, target: Option<&[f64]>) {
+        self.target.clear();
+        if let Some(target) = target {
+            let own = |g: usize| hinges.group(g).map_or([F::ZERO; 5], |group| group.read(target));
+            self.target.extend((0..self.n).map(own));
+        }
     }
 
     /// Forgets the impulses found.
@@ -409,16 +431,21 @@ impl Crew {
     }
 
     /// Rates of the hinges to second order ([`Tree::take_start`](super::Tree::take_start)): those of velocities in the middle of a flight of 2 `half`,
-    /// less what joints bend on the way. Returns the largest.
+    /// less what joints bend on the way. Returns the largest. [`end_calm`](Crew::end_calm) goes with it.
     pub(super) fn rates_ahead(&mut self, hinges: &Hinges, half: f64, e: &mut [Sixes]) -> f64 {
         let f = F::splat(half);
-        for four in &mut self.fours[..self.n] {
+        for (g, four) in self.fours[..self.n].iter_mut().enumerate() {
             let Motion { v, w } = four.motion;
             let rot = &four.place.rot;
-            let inside = V { x: rot.x.dot(w), y: rot.y.dot(w), z: rot.z.dot(w) };
+            let turning = self.calm.get(g).copied().unwrap_or(w);
+            let inside = V { x: rot.x.dot(turning), y: rot.y.dot(turning), z: rot.z.dot(turning) };
             let torque = times(four.inertia, inside).cross(inside);
             let faster = *rot * times(four.inertia_inv, torque);
             four.middle = Motion { v: v.plus(four.gravity, f), w: w.plus(faster, f) };
+        }
+        // Until [`end_calm`](Crew::end_calm).
+        for (four, calm) in self.fours.iter_mut().zip(&mut self.calm) {
+            std::mem::swap(&mut four.motion.w, calm);
         }
         let mut worst = Largest::default();
         for (g, e) in e.iter_mut().enumerate().take(self.n) {
@@ -430,6 +457,14 @@ impl Crew {
             write(&rates, e);
         }
         worst.number()
+    }
+
+    /// The velocities after the kick again, where curvature was that before it.
+    pub(super) fn end_calm(&mut self) {
+        for (four, calm) in self.fours.iter_mut().zip(&self.calm) {
+            four.motion.w = *calm;
+        }
+        self.calm.clear();
     }
 
     /// Rates of the hinges now; returns the largest.
@@ -488,10 +523,15 @@ impl Crew {
         let (h_inv, mut worst) = (F::splat(1.0 / h), Largest::default());
         for (g, e) in e.iter_mut().enumerate().take(self.n) {
             let Some(group) = hinges.group(g) else { continue };
-            let c = group.errors(&self.places(g, |four| &four.ahead));
+            let mut c = group.errors(&self.places(g, |four| &four.ahead));
             let size = length(&c) * self.fours[g].hinge;
             self.off[g] = size;
             worst.see(size / allowed(group));
+            if let Some(target) = self.target.get(g) {
+                for (c, target) in c.iter_mut().zip(target) {
+                    *c -= *target;
+                }
+            }
             write(&c.map(|c| c * h_inv), e);
         }
         worst.number()

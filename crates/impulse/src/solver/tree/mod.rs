@@ -335,8 +335,11 @@ impl Tree {
         let mut largest = 0.0;
         if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
             largest = crew.rates_ahead(hinges, half, &mut self.factor.p);
-            if self.on_feet && self.feet.has_soles() {
-                return larger(largest, self.feet.rates_ahead(crew, look.h));
+            let soles = self.on_feet && self.feet.has_soles();
+            let feet = if soles { self.feet.rates_ahead(crew, look.h) } else { 0.0 };
+            crew.end_calm();
+            if soles {
+                return larger(largest, feet);
             }
             for i in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
                 self.twists[i] = middle(i);

@@ -77,9 +77,10 @@ pub(crate) fn settle_positions(
             return None;
         }
         scratch.rows.begin_correction(false, &scratch.bodies);
-        let own = ..scratch.rows.model_size.rows;
-        let whole = scratch.rows.target[own].iter().all(|target| *target == 0.0);
-        tree.in_lanes = tree.crew.is_some() && whole && matches!(look.flight, Flight::Exact);
+        tree.in_lanes = tree.crew.is_some() && matches!(look.flight, Flight::Exact);
+        if let (Some(crew), Some(hinges)) = (&mut tree.crew, &scratch.rows.hinges) {
+            crew.aim_at(hinges, scratch.rows.keeps.then_some(&scratch.rows.target[..]));
+        }
         tree.flown = false;
         tree.enter_lanes(&scratch.bodies);
         if !(tree.take_start(model, look, scratch, true) <= POOR_GUESS) {

@@ -44,7 +44,9 @@ pub(crate) fn settle_start(
     let floor = scratch.bodies.position_floor();
     scratch.with_tree(|tree, scratch| {
         let Scratch { rows, bodies, loads, .. } = &mut *scratch;
-        tree.crew.as_mut()?.begin_at(bodies);
+        let crew = tree.crew.as_mut()?;
+        crew.begin_at(bodies);
+        crew.aim_at(rows.hinges.as_ref()?, rows.keeps.then_some(&rows.target[..]));
         let allowed = method.tolerance.max(floor);
         if !tree.make_hard(rows, bodies) || !tree.take_touches_in(rows, Some(allowed)) {
             return None;
@@ -53,7 +55,18 @@ pub(crate) fn settle_start(
         (tree.in_lanes, tree.stays, tree.flown) = (true, true, false);
         tree.feet.begin(&rows.impulse);
         tree.kick(rows, bodies, &loads.drives, 0.5 * look.h, false);
-        let near = tree.take_start(model, look, scratch, true) <= POOR_GUESS;
+        let mut near = tree.take_start(model, look, scratch, true) <= POOR_GUESS;
+        if !near && tree.has_soles() {
+            // After an impact free flight may be nearer.
+            let Scratch { rows, bodies, loads, .. } = &mut *scratch;
+            rows.impulse.fill(0.0);
+            tree.feet.begin(&rows.impulse);
+            let crew = tree.crew.as_mut()?;
+            crew.begin_at(bodies);
+            crew.stay_calm();
+            tree.kick(rows, bodies, &loads.drives, 0.5 * look.h, false);
+            near = tree.take_start(model, look, scratch, true).is_finite();
+        }
         let found =
             if near { tree.close_positions(model, method, look, floor, scratch) } else { None };
         tree.stays = false;
