@@ -307,7 +307,7 @@ impl Driven {
             // To the bit as four at a time.
             let [a, b] = self.bodies.map(|body| &twists[body].omega);
             let (n, d) = (&self.row[9..12], b - a);
-            return (n[0] * d.x + n[1] * d.y) + n[2] * d.z;
+            return n[2].mul_add(d.z, n[1].mul_add(d.y, n[0] * d.x));
         }
         let mut sum = 0.0;
         for (w, body) in self.row.chunks_exact(6).zip(self.bodies) {
@@ -322,5 +322,5 @@ impl Driven {
 /// R n, to the bit as four at a time.
 fn turned(rot: &Mat3, n: &Vec3) -> [f64; 3] {
     let [x, y, z] = rot.data.0;
-    [0, 1, 2].map(|k| (x[k] * n.x + y[k] * n.y) + z[k] * n.z)
+    [0, 1, 2].map(|k| z[k].mul_add(n.z, y[k].mul_add(n.y, x[k] * n.x)))
 }

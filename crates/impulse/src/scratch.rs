@@ -384,6 +384,12 @@ impl Bodies {
         true
     }
 
+    /// The next state is read whole.
+    #[cfg(test)]
+    pub(crate) fn forget_state(&mut self) {
+        self.known_t = None;
+    }
+
     /// Takes the pose of body `i` from the state, with its axes and J̃⁻¹, and its velocity.
     #[inline(always)]
     pub(crate) fn take_pose(&mut self, i: usize, state: &State, rot: Mat3, inertia_inv: Mat3) {

@@ -691,4 +691,35 @@ mod tests {
             }
         }
     }
+
+    /// A step of a machine that walks depends on its state alone: with nothing known from the step before it is the same, to the bit.
+    #[test]
+    fn steps_depend_on_their_state_alone() {
+        let scene = gelenk_scenes::scene("hexapod").expect("the walking machine");
+        let options = gelenk_model::LoadOptions::default();
+        let model =
+            gelenk_model::load_text("hexapod", scene.text, &options).expect("a model").model;
+        let mut simulation = Simulation::new(&model, &model.run).expect("it starts");
+        for _ in 0..40 {
+            for _ in 0..7 {
+                simulation.step().expect("it walks");
+            }
+            let (method, h) = (&simulation.method, simulation.h);
+            let found = [true, false].map(|known| {
+                let (mut state, mut scratch) =
+                    (simulation.state.clone(), simulation.scratch.clone());
+                if !known {
+                    scratch.bodies.forget_state();
+                    scratch.rows.ready = false;
+                    scratch.loads.known = false;
+                    scratch.loads.drives.ready = false;
+                    scratch.loads.signals_at = None;
+                    scratch.forget_poses();
+                }
+                crate::step::step(&model, method, &mut state, &mut scratch, h).expect("a step");
+                state
+            });
+            assert_eq!(found[0], found[1], "after {} s", simulation.state.t);
+        }
+    }
 }
