@@ -282,13 +282,11 @@ impl Rows {
             let directions = contact.directions(part);
             for row in 0..block.n_rows {
                 let (d, turns) = directions[row];
-                let jac = &mut self.jac[block.jac + 12 * row..][..12];
                 let (force, arm_a, arm_b) =
                     if turns { (Vec3::zeros(), d, d) } else { (d, a.cross(&d), b.cross(&d)) };
-                jac[..3].copy_from_slice(force.as_slice());
-                jac[3..6].copy_from_slice(arm_a.as_slice());
-                jac[6..9].copy_from_slice((-force).as_slice());
-                jac[9..].copy_from_slice((-arm_b).as_slice());
+                let at = block.jac + 12 * row;
+                let numbers = [force, arm_a, -force, -arm_b].map(<[f64; 3]>::from);
+                self.jac[at..at + 12].copy_from_slice(numbers.as_flattened());
             }
         }
     }
@@ -297,10 +295,13 @@ impl Rows {
     pub(crate) fn find_stiffest(&mut self) {
         for k in 0..self.roles.len() {
             let block = &self.blocks[self.model_size.blocks + k];
+            let own = block.jac..block.jac + 12 * block.n_rows;
+            let (jac, _) = self.jac[own.clone()].as_chunks::<12>();
+            let (response, _) = self.response[own].as_chunks::<12>();
             let entry = |i: usize, j: usize| -> f64 {
-                let jac = &self.jac[block.jac + 12 * i..][..12];
-                let response = &self.response[block.jac + 12 * j..][..12];
-                jac.iter().zip(response).map(|(x, y)| x * y).sum()
+                let part =
+                    |n: usize| -> f64 { (n..n + 6).map(|n| jac[i][n] * response[j][n]).sum() };
+                part(0) + part(6)
             };
             self.stiffest[k] = if block.n_rows == 1 {
                 entry(0, 0)

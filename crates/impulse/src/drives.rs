@@ -20,6 +20,8 @@ pub(crate) struct Drives {
     complete: bool,
     /// Where all laws are torques of hinges: each with its axis and its ledger line; constant. (n forces)
     torques: Vec<Torque>,
+    /// Whether they are one plain servo for each axis, in the order of the axes; constant.
+    one_servo_each: bool,
     /// Axes of the hinges of each body, with 1 where it is b, −1 where it is a; constant. (n_bodies)
     pub of_body: Vec<Vec<(usize, f64)>>,
 }
@@ -143,12 +145,14 @@ impl Drives {
         };
         let torques: Option<Vec<Torque>> = model.forces.iter().zip(&of_force).map(torque).collect();
         let torques = torques.unwrap_or_default();
+        let in_order = torques.iter().enumerate().all(|(k, law)| law.axis == k);
+        let one_servo_each = in_order && torques.iter().all(|law| law.plain.is_some());
         let mut of_body = vec![Vec::new(); model.n_bodies()];
         for (k, own) in axes.iter().enumerate() {
             of_body[own.bodies[0]].push((k, -1.0));
             of_body[own.bodies[1]].push((k, 1.0));
         }
-        Drives { ready: false, axes, of_force, complete, torques, of_body }
+        Drives { ready: false, axes, of_force, complete, torques, one_servo_each, of_body }
     }
 
     /// Whether all laws are torques of hinges: then they are kept by axis, and bodies have no wrenches.
@@ -159,6 +163,20 @@ impl Drives {
     /// The laws at the rates of the last look, where they [are](Drives::are_torques) torques; false if one is not a finite number.
     pub(crate) fn read_torques(&mut self, model: &Model, signals: &[f64], active: &[bool]) -> bool {
         let mut sum = 0.0;
+        if self.one_servo_each {
+            for (own, law) in self.axes.iter_mut().zip(&self.torques) {
+                (own.damping, own.force, own.lines) = (0.0, 0.0, [0.0; 3]);
+                let Some(servo) = law.plain.as_ref().filter(|_| active[own.axis.joint.index()])
+                else {
+                    continue;
+                };
+                let found = servo.at(own.q, own.rate, signals);
+                (own.damping, own.force, own.lines[law.line]) =
+                    (found.damping, found.force, found.force);
+                sum += found.force;
+            }
+            return sum.is_finite();
+        }
         for own in &mut self.axes {
             (own.damping, own.force, own.lines) = (0.0, 0.0, [0.0; 3]);
         }

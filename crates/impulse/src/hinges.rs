@@ -10,9 +10,11 @@
 //! ```
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
+use std::f64::consts::TAU;
+
 use gelenk_model::joint::JointKind;
 use gelenk_model::math::{Mat3, Vec3};
-use gelenk_model::rows::{RowKind, unwrap_angle};
+use gelenk_model::rows::RowKind;
 use gelenk_model::state::{Pose, Twist, Wrench};
 use gelenk_model::{BodyId, Model};
 
@@ -230,9 +232,13 @@ impl Hinges {
     pub(crate) fn follow(&self, known: &mut [f64]) {
         for group in self.used() {
             let [cos, sin] = group.angle;
+            let slots = group.slot;
+            let before = F::new(slots.map(|slot| known[slot]));
+            let angle = sin.atan2(cos);
+            let turns = ((before - angle) / F::splat(TAU)).round();
+            let angle = mul_add(turns, F::splat(TAU), angle);
             for lane in group.lanes() {
-                let slot = &mut known[group.slot[lane]];
-                *slot = unwrap_angle(sin.as_array()[lane].atan2(cos.as_array()[lane]), *slot);
+                known[slots[lane]] = angle.as_array()[lane];
             }
         }
     }

@@ -322,20 +322,25 @@ impl Rows {
             }
             let response = &mut self.response[block.jac..block.jac + n * width];
             let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
-            for row in 0..n {
-                for (slot, &body) in list.iter().enumerate() {
-                    let at = row * width + 6 * slot;
-                    if bodies.fixed[body] {
-                        response[at..at + 6].fill(0.0);
-                        continue;
-                    }
-                    for k in 0..3 {
-                        response[at + k] = bodies.mass_inv[body] * jac[at + k];
-                    }
-                    let torque = Vec3::new(jac[at + 3], jac[at + 4], jac[at + 5]);
-                    let turn = bodies.inertia_inv_world[body] * torque;
-                    response[at + 3..at + 6].copy_from_slice(turn.as_slice());
+            let (rows, _) = jac.as_chunks::<6>();
+            let (answers, _) = response.as_chunks_mut::<6>();
+            // Row after row, the bodies of each.
+            for ((row, answer), &body) in rows.iter().zip(answers).zip(list.iter().cycle()) {
+                if bodies.fixed[body] {
+                    *answer = [0.0; 6];
+                    continue;
                 }
+                let mass_inv = bodies.mass_inv[body];
+                let torque = Vec3::new(row[3], row[4], row[5]);
+                let turn = bodies.inertia_inv_world[body] * torque;
+                *answer = [
+                    mass_inv * row[0],
+                    mass_inv * row[1],
+                    mass_inv * row[2],
+                    turn.x,
+                    turn.y,
+                    turn.z,
+                ];
             }
         }
         self.find_stiffest();

@@ -6,8 +6,7 @@ use gelenk_model::math::{Mat3, Quat, Vec3};
 use gelenk_model::state::{Pose, State, Twist};
 
 use super::Lane;
-use super::factor::Sixes;
-use super::limbs::Limbs;
+use super::limbs::{Limbs, Sixes};
 use super::pattern::{LANES, NOWHERE, Pattern, Up};
 use crate::flight::{self, Top};
 use crate::hinges::{Group, Hinges, Motion, Place};
@@ -84,7 +83,7 @@ impl Crew {
             n,
             singles: Vec::new(),
             placed: false,
-            impulse: vec![[[0.0; LANES]; 6]; n],
+            impulse: vec![[F::ZERO; 6]; n],
             off: vec![F::ZERO; n],
             calm: Vec::new(),
             target: Vec::new(),
@@ -157,7 +156,7 @@ impl Crew {
             }
             four.motion = Motion::gather(four.bodies, &bodies.twists);
         }
-        self.impulse.fill([[0.0; LANES]; 6]);
+        self.impulse.fill([F::ZERO; 6]);
     }
 
     /// Begins with the velocities of `bodies`, where the poses are there.
@@ -190,7 +189,7 @@ impl Crew {
     /// Forgets the impulses found.
     pub(super) fn forget_impulses(&mut self) {
         for p in &mut self.impulse {
-            *p = [[0.0; LANES]; 6];
+            *p = [F::ZERO; 6];
         }
     }
 
@@ -610,7 +609,7 @@ impl Crew {
             four.motion.v += v;
             four.motion.w += w;
             for (sum, p) in self.impulse[g].iter_mut().zip(&p[g]) {
-                *sum = (F::new(*sum) + F::new(*p)).to_array();
+                *sum += *p;
             }
         }
     }
@@ -653,10 +652,10 @@ impl Crew {
             for (k, own) in lanes.iter().enumerate() {
                 let Some(first) = own.row else { continue };
                 for (sum, p) in sums[first..first + 5].iter_mut().zip(p.iter()) {
-                    *sum += p[k];
+                    *sum += p.as_array()[k];
                 }
             }
-            *p = [[0.0; LANES]; 6];
+            *p = [F::ZERO; 6];
         }
     }
 
@@ -678,9 +677,9 @@ fn times(a: V, b: V) -> V {
 #[inline(always)]
 fn write(values: &[F; 5], e: &mut Sixes) {
     for (to, value) in e.iter_mut().zip(values) {
-        *to = value.to_array();
+        *to = *value;
     }
-    e[5] = [0.0; LANES]; // its damper
+    e[5] = F::ZERO; // its damper
 }
 
 #[inline(always)]

@@ -17,7 +17,7 @@
 //! \[Featherstone 2008\], articulated bodies; here with errors of the joints.
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
-use super::factor::{self, Elimination, Sixes};
+use super::factor::{self, Elimination};
 use super::pattern::{LANES, NOWHERE, Pattern, Up};
 use super::touches::Step;
 use crate::hinges::{Hinges, matrices};
@@ -28,7 +28,10 @@ use crate::scratch::Bodies;
 type Mass = [F; 21];
 const MASSLESS: Mass = [F::ZERO; 21];
 
-const NOTHING: Sixes = [[0.0; LANES]; 6];
+/// Six numbers of each body.
+pub(super) type Sixes = [F; 6];
+
+const NOTHING: Sixes = [F::ZERO; 6];
 
 /// A pivot below this part of its diagonal is none.
 const WEAK: f64 = 1e-11;
@@ -65,7 +68,7 @@ struct Limb {
     d_inv: F,
     /// d̂ and m of the present solve.
     d: [F; 6],
-    moment: [f64; LANES],
+    moment: F,
 }
 
 /// The factor and the vectors of a solve.
@@ -93,11 +96,6 @@ fn both(a: V, b: V) -> [F; 6] {
 #[inline(always)]
 fn halves(x: &[F; 6]) -> (V, V) {
     (V { x: x[0], y: x[1], z: x[2] }, V { x: x[3], y: x[4], z: x[5] })
-}
-
-#[inline(always)]
-fn load(x: &Sixes) -> [F; 6] {
-    std::array::from_fn(|k| F::new(x[k]))
 }
 
 #[inline(always)]
@@ -185,7 +183,7 @@ impl Limbs {
                 lever: V::ZERO,
                 alone: [F::ZERO; 6],
                 d: [F::ZERO; 6],
-                moment: [0.0; LANES],
+                moment: F::ZERO,
             });
         }
         let n = limbs.len();
@@ -377,45 +375,45 @@ impl Limbs {
         }
         for (g, e) in e.iter().enumerate() {
             let limb = &mut self.limbs[g];
-            let b = load(&self.b[g]);
+            let b = self.b[g];
             if limb.roots {
                 let mut w = b;
                 factor::solve_lanes(&self.l[g], &mut w);
                 for k in 0..6 {
                     // Lanes with a hinge keep b̂.
-                    self.b[g][k] = (w[k] * limb.root + b[k] * (F::ONE - limb.root)).to_array();
+                    self.b[g][k] = w[k] * limb.root + b[k] * (F::ONE - limb.root);
                 }
             }
             if !limb.joints {
                 continue;
             }
-            let e = load(e);
+            let e = *e;
             let gap = V { x: e[0], y: e[1], z: e[2] } * -limb.sign;
             limb.d = both(gap, (limb.k[0] * e[3] + limb.k[1] * e[4]) * limb.sign);
             let ad = limb.times(&limb.d);
             // U·d̂ = n̂·Â d̂.
             let m = limb.axis.dot(halves(&b).1 - halves(&ad).1) - limb.weight * limb.sign * e[5];
-            limb.moment = m.to_array();
+            limb.moment = m;
             let part = m * limb.d_inv;
             let up: [F; 6] = std::array::from_fn(|k| less(b[k] - ad[k], limb.u[k], part));
             let up = limb.to_parent(&up);
             match limb.up {
                 Up::Lanes(other) => {
                     for (to, up) in self.b[other].iter_mut().zip(up) {
-                        *to = (F::new(*to) + up).to_array();
+                        *to += up;
                     }
                 }
                 Up::One(node) => {
                     let there = F::ONE - limb.root;
                     for (to, up) in self.b[node / LANES].iter_mut().zip(up) {
-                        to[node % LANES] += (up * there).reduce_add();
+                        to.as_mut_array()[node % LANES] += (up * there).reduce_add();
                     }
                 }
                 Up::Each => {
                     for (lane, &parent) in limb.parent.iter().enumerate() {
                         if parent != NOWHERE {
                             for (to, up) in self.b[parent / LANES].iter_mut().zip(&up) {
-                                to[parent % LANES] += up.as_array()[lane];
+                                to.as_mut_array()[parent % LANES] += up.as_array()[lane];
                             }
                         }
                     }
@@ -430,16 +428,16 @@ impl Limbs {
             let limb = &self.limbs[g];
             let mut v = [F::ZERO; 6];
             if limb.roots {
-                v = load(&self.b[g]);
+                v = self.b[g];
                 factor::solve_lanes_transposed(&self.l[g], &mut v);
                 v = v.map(|x| x * limb.root);
             }
             if limb.joints {
                 let up = match limb.up {
-                    Up::Lanes(other) => load(&self.v[other]),
+                    Up::Lanes(other) => self.v[other],
                     Up::One(node) => {
                         let there = F::ONE - limb.root;
-                        self.v[node / LANES].map(|v| F::splat(v[node % LANES]) * there)
+                        self.v[node / LANES].map(|v| at(&v, node % LANES) * there)
                     }
                     Up::Each => {
                         let mut up = NOTHING;
@@ -447,16 +445,16 @@ impl Limbs {
                             if parent != NOWHERE {
                                 let from = &self.v[parent / LANES];
                                 for k in 0..6 {
-                                    up[k][lane] = from[k][parent % LANES];
+                                    up[k].as_mut_array()[lane] = from[k].as_array()[parent % LANES];
                                 }
                             }
                         }
-                        load(&up)
+                        up
                     }
                 };
                 let (point, omega) = halves(&up);
                 let up = both(point.plus_cross(omega, limb.way), omega);
-                let rate = (F::new(limb.moment) - dot(&limb.u, &up)) * limb.d_inv;
+                let rate = (limb.moment - dot(&limb.u, &up)) * limb.d_inv;
                 let axis = [limb.axis.x, limb.axis.y, limb.axis.z];
                 // Nothing of this is in lanes without a hinge: axis, d̂ and what they hang on are 0 there.
                 for k in 0..6 {
@@ -466,16 +464,14 @@ impl Limbs {
                     v[3 + k] = mul_add(axis[k], rate, v[3 + k]);
                 }
                 let av = limb.times(&v);
-                let b = load(&self.b[g]);
+                let b = &self.b[g];
                 let f: [F; 6] = std::array::from_fn(|k| (av[k] - b[k]) * limb.sign);
                 let (force, torque) = halves(&f);
-                let pull = -limb.weight * (limb.sign * rate + F::new(p[g][5]));
+                let pull = -limb.weight * (limb.sign * rate + p[g][5]);
                 let own = [-limb.k[0].dot(torque), -limb.k[1].dot(torque), pull];
-                p[g] = [force.x, force.y, force.z, own[0], own[1], own[2]].map(F::to_array);
+                p[g] = [force.x, force.y, force.z, own[0], own[1], own[2]];
             }
-            for k in 0..6 {
-                self.v[g][k] = v[k].to_array();
-            }
+            self.v[g] = v;
         }
     }
 }
@@ -484,7 +480,7 @@ impl Limbs {
     /// The velocities found of group `g`: ṡ = ṗ − ω × r and ω.
     #[inline(always)]
     pub(super) fn velocities(&self, g: usize) -> (V, V) {
-        let (point, omega) = halves(&load(&self.v[g]));
+        let (point, omega) = halves(&self.v[g]);
         (point.plus_cross(self.limbs[g].lever, omega), omega)
     }
 
@@ -639,14 +635,14 @@ impl Elimination for Limbs {
         if self.is_root(step.node) {
             let b = &self.b[step.node / LANES];
             for k in 0..6 {
-                sum += step.w[k] * F::splat(b[k][lane]);
+                sum += step.w[k] * at(&b[k], lane);
             }
             return sum;
         }
         for k in 0..6 {
             sum += step.w[k] * at(&limb.d[k], lane);
         }
-        sum + step.q[1] * F::splat(limb.moment[lane])
+        sum + step.q[1] * at(&limb.moment, lane)
     }
 
     #[inline(always)]
@@ -659,11 +655,11 @@ impl Elimination for Limbs {
         let rest = ((a + b) + (c + d)).to_array();
         let to = &mut self.b[g];
         for k in 0..4 {
-            to[k][lane] += first[k];
+            to[k].as_mut_array()[lane] += first[k];
         }
-        to[4][lane] += rest[0];
-        to[5][lane] += rest[1];
-        self.limbs[g].moment[lane] += rest[2];
+        to[4].as_mut_array()[lane] += rest[0];
+        to[5].as_mut_array()[lane] += rest[1];
+        self.limbs[g].moment.as_mut_array()[lane] += rest[2];
     }
 }
 
@@ -753,13 +749,12 @@ impl Limbs {
     #[inline(always)]
     pub(super) fn found_at(&self, nodes: [usize; LANES]) -> ([F; 6], F) {
         let of = self.of(nodes);
-        let moment = |k: usize| of[k].0.moment[of[k].1 % LANES];
-        (gather_six(of, |limb| &limb.d), F::new([moment(0), moment(1), moment(2), moment(3)]))
+        (gather_six(of, |limb| &limb.d), gather(of, |limb| &limb.moment))
     }
 
     /// L⁻¹ b̂ of a root after the way up.
     pub(super) fn arrived(&self, node: usize) -> [f64; 6] {
-        self.b[node / LANES].map(|b| b[node % LANES])
+        self.b[node / LANES].map(|b| b.as_array()[node % LANES])
     }
 
     /// Adds to b̂ (L⁻¹ b̂ of a root) and m.
@@ -767,9 +762,9 @@ impl Limbs {
     pub(super) fn push_at(&mut self, node: usize, b: [f64; 6], u: f64) {
         let (g, lane) = (node / LANES, node % LANES);
         for (to, b) in self.b[g].iter_mut().zip(b) {
-            to[lane] += b;
+            to.as_mut_array()[lane] += b;
         }
-        self.limbs[g].moment[lane] += u;
+        self.limbs[g].moment.as_mut_array()[lane] += u;
     }
 
     #[inline(always)]

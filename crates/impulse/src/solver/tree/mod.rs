@@ -53,8 +53,9 @@ pub struct Tree {
     stays: bool,
     /// Whether the flight that the crew has looked at is the one to be made.
     flown: bool,
-    /// The hinge in each of their lanes.
+    /// The hinge in each of their lanes, and the errors of its rows and its damper, then their impulses.
     lanes: Vec<[Lane; LANES]>,
+    p: Vec<limbs::Sixes>,
     touches: Touches,
     /// In place of them, where all are feet of legs apart, and whether they are.
     feet: Feet,
@@ -126,6 +127,7 @@ impl Tree {
             stays: false,
             flown: false,
             lanes: Vec::new(),
+            p: Vec::new(),
             touches,
             feet: Feet::default(),
             on_feet: false,
@@ -149,6 +151,7 @@ impl Tree {
     pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies) {
         self.limbs = Some(Limbs::new(&self.pattern, hinges, bodies));
         self.crew = Some(Crew::new(&self.pattern, hinges, bodies));
+        self.p = vec![[F::ZERO; 6]; self.pattern.nodes.len() / LANES];
         let own = |i: usize| Lane {
             row: self.pattern.nodes[i].rows.first().map(|row| row.number),
             axis: self.axes[i].first().copied(),
@@ -254,7 +257,7 @@ impl Tree {
         let first = rows.first_apart();
         self.enter_lanes(bodies);
         if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
-            crew.rates(hinges, &mut self.factor.p);
+            crew.rates(hinges, &mut self.p);
         } else if let (Some(hinges), 1..) = (&rows.hinges, first) {
             hinges.rates(&bodies.twists, &mut self.e);
         }
@@ -276,7 +279,7 @@ impl Tree {
             return look_ahead(model, method, look, floor, scratch);
         };
         let allowed = |group: &crate::hinges::Group| group.allowed(method.tolerance, floor);
-        let worst = crew.look_ahead(hinges, bodies, look.h, allowed, &mut self.factor.p);
+        let worst = crew.look_ahead(hinges, bodies, look.h, allowed, &mut self.p);
         if self.on_feet && self.feet.has_soles() {
             let feet = self.feet.look_ahead(crew, look.h, method.tolerance.max(floor));
             return larger(worst, feet);
@@ -296,7 +299,7 @@ impl Tree {
         let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) else {
             return look_at_velocities(tolerance, scratch);
         };
-        let worst = crew.rates(hinges, &mut self.factor.p) / tolerance;
+        let worst = crew.rates(hinges, &mut self.p) / tolerance;
         crew.note_errors(hinges, &mut rows.velocity_error);
         if self.on_feet && self.feet.has_soles() {
             let slip = slip_tolerance(tolerance, bodies);
@@ -334,7 +337,7 @@ impl Tree {
         let first = rows.first_apart();
         let mut largest = 0.0;
         if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
-            largest = crew.rates_ahead(hinges, half, &mut self.factor.p);
+            largest = crew.rates_ahead(hinges, half, &mut self.p);
             let soles = self.on_feet && self.feet.has_soles();
             let feet = if soles { self.feet.rates_ahead(crew, look.h) } else { 0.0 };
             crew.end_calm();
@@ -487,7 +490,7 @@ impl Tree {
     ) -> bool {
         let Tree {
             pattern,
-            factor,
+            p,
             limbs: Some(limbs),
             lanes,
             touches,
@@ -502,17 +505,17 @@ impl Tree {
         else {
             return false;
         };
-        for (p, lanes) in factor.p.iter_mut().zip(lanes.iter()).filter(|_| !*in_lanes) {
+        for (p, lanes) in p.iter_mut().zip(lanes.iter()).filter(|_| !*in_lanes) {
             for (lane, own) in lanes.iter().enumerate() {
                 let Some(first) = own.row else { continue };
                 let e: &[f64] = &e[first..first + 5];
                 for k in 0..5 {
-                    p[k][lane] = e[k];
+                    p[k].as_mut_array()[lane] = e[k];
                 }
-                p[5][lane] = own.axis.map_or(0.0, |axis| pulls[axis]);
+                p[5].as_mut_array()[lane] = own.axis.map_or(0.0, |axis| pulls[axis]);
             }
         }
-        limbs.climb(&factor.p);
+        limbs.climb(p);
         if *on_feet
             && !feet.settle(
                 limbs,
@@ -538,7 +541,7 @@ impl Tree {
             }
             touches.push(limbs);
         }
-        limbs.descend(&mut factor.p);
+        limbs.descend(p);
         let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
         if *on_feet {
             feet.found().filter(|_| !feet.has_soles()).for_each(|(row, p)| now[row] = p);
@@ -546,16 +549,16 @@ impl Tree {
             touches.found().for_each(|(row, p)| now[row] = p);
         }
         if let (true, Some(crew)) = (*in_lanes, crew) {
-            crew.take(limbs, &factor.p);
+            crew.take(limbs, p);
             return true;
         }
         limbs.give(bodies);
-        for (p, lanes) in factor.p.iter().zip(lanes.iter()) {
+        for (p, lanes) in p.iter().zip(lanes.iter()) {
             for (lane, own) in lanes.iter().enumerate() {
                 let Some(first) = own.row else { continue };
                 let now = &mut now[first..first + 5];
                 for k in 0..5 {
-                    now[k] += p[k][lane];
+                    now[k] += p[k].as_array()[lane];
                 }
             }
         }
@@ -564,8 +567,8 @@ impl Tree {
 
     /// Errors of the dampers into lanes.
     fn pull_in_lanes(&mut self) {
-        for (p, lanes) in self.factor.p.iter_mut().zip(&self.lanes).filter(|_| self.in_lanes) {
-            p[5] = lanes.map(|own| own.axis.map_or(0.0, |axis| self.pulls[axis]));
+        for (p, lanes) in self.p.iter_mut().zip(&self.lanes).filter(|_| self.in_lanes) {
+            p[5] = F::new(lanes.map(|own| own.axis.map_or(0.0, |axis| self.pulls[axis])));
         }
     }
 

@@ -286,7 +286,7 @@ impl Tree {
         self.pulls = pulls;
         self.e.resize(rows.error.len(), 0.0);
         if let (Some(crew), Some(hinges)) = (&mut self.crew, &rows.hinges) {
-            crew.rates(hinges, &mut self.factor.p);
+            crew.rates(hinges, &mut self.p);
         }
         self.pull_in_lanes();
         if let (true, Some(crew)) = (self.has_soles(), &self.crew) {

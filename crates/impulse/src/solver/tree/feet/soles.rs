@@ -9,10 +9,11 @@
 #![expect(clippy::inline_always, reason = "small kernels in hot loops")]
 
 use gelenk_collide::Feature;
+use gelenk_model::math::Vec3;
 
 use super::super::crew::{Crew, Largest};
 use super::super::pattern::LANES;
-use super::{Feet, Group, ROWS};
+use super::{Feet, Foot, Group, ROWS};
 use crate::bounds::{Bound, SLIP_PART};
 use crate::contact::Contact;
 use crate::hinges::{Motion, Place};
@@ -45,89 +46,70 @@ pub(super) struct Sole {
     c: [F; ROWS],
 }
 
-/// A sole of one foot, number after number, in the order of the fields above.
-#[derive(Clone, Copy, Debug, Default)]
-struct Numbers {
-    rows: [[f64; 3]; ROWS],
-    point: [f64; 3],
-    level: f64,
-    round: [f64; 2],
-    target: [f64; ROWS],
-    from: f64,
-    allowed: f64,
-    slid: [f64; 2],
-    stiff: f64,
-}
-
-impl Numbers {
-    /// Of a contact with the normal's block `i`, whose foot is body `slot`; none where it is no ball on a plane.
-    fn of(rows: &Rows, i: usize, slot: usize, tolerance: f64) -> Option<Numbers> {
-        let contact: &Contact = rows.contact(i);
-        let (Feature::Point(point), Feature::Plane { .. }) =
-            (contact.touch.features[slot], contact.touch.features[1 - slot])
-        else {
-            return None;
-        };
-        let stiff = rows.stiffness(i + 1);
-        if contact.is_anchored() || !(stiff > 0.0) {
+impl Sole {
+    /// Of four feet, or fewer, where each is a ball on a plane.
+    fn of(
+        rows: &Rows,
+        feet: &[Foot],
+        begins: &[(usize, usize)],
+        crew: &Crew,
+        tolerance: f64,
+    ) -> Option<Sole> {
+        // Lanes without a foot repeat the first.
+        let own: [usize; LANES] = std::array::from_fn(|k| if k < feet.len() { k } else { 0 });
+        let feet = own.map(|k| &feet[k]);
+        let contacts: [&Contact; LANES] = feet.map(|foot| rows.contact(foot.block));
+        let (nodes, slots) = (own.map(|k| begins[k].0), own.map(|k| begins[k].1));
+        let mut points = [Vec3::zeros(); LANES];
+        for (k, contact) in contacts.iter().enumerate() {
+            let features = &contact.touch.features;
+            let (Feature::Point(point), Feature::Plane { .. }) =
+                (features[slots[k]], features[1 - slots[k]])
+            else {
+                return None;
+            };
+            points[k] = point;
+            if contact.is_anchored() {
+                return None;
+            }
+        }
+        let stiff = F::new(feet.map(|foot| rows.stiffness(foot.block + 1)));
+        if !stiff.simd_gt(F::ZERO).all() {
             return None;
         }
-        let sign = if slot == 0 { 1.0 } else { -1.0 };
-        let normal = contact.place.normal * sign;
-        let [r, r_plane] = [contact.touch.round[slot], contact.touch.round[1 - slot]];
+        let sign = F::new(slots.map(|slot| if slot == 0 { 1.0 } else { -1.0 }));
+        let radius = |k: usize, other: usize| contacts[k].touch.round[slots[k] ^ other];
+        let round = [0, 1].map(|other| F::new(std::array::from_fn(|k| radius(k, other))));
+        let normal = V::gather(|k| &contacts[k].place.normal) * sign;
+        let tangents = [0, 1].map(|t: usize| V::gather(|k| &contacts[k].tangents[t]));
+        let slid = V::gather(|k| &contacts[k].memory.slid);
         // A point of the plane: that of its surface, less what is around it.
-        let level = normal.dot(&contact.place.points[1 - slot]) - r_plane;
-        let row = rows.blocks[i].first_row;
-        let slide = rows.blocks[i + 1].first_row;
-        let wanted = rows.target[row];
-        let (target, allowed) = Bound::Contact.target(wanted, tolerance);
-        let along = contact.tangents.map(|t| t * sign);
-        Some(Numbers {
-            rows: [-normal, along[0], along[1]].map(Into::into),
-            point: point.into(),
-            level,
-            round: [r, r_plane],
-            target: [target, rows.target[slide], rows.target[slide + 1]],
-            from: Bound::counts_from(target, tolerance),
-            allowed,
-            slid: contact.tangents.map(|t| t.dot(&contact.memory.slid)),
-            stiff,
-        })
-    }
-}
-
-impl Sole {
-    fn new(nodes: [usize; LANES], own: &[Numbers; LANES], crew: &Crew) -> Sole {
-        let number = |of: &dyn Fn(&Numbers) -> f64| {
-            F::new([of(&own[0]), of(&own[1]), of(&own[2]), of(&own[3])])
+        let surface = V::gather(|k| &contacts[k].place.points[1 - slots[k]]);
+        let wanted = |r: usize| F::new(feet.map(|foot| rows.target[foot.rows[r]]));
+        let (target, allowed) = {
+            let both = feet.map(|foot| Bound::Contact.target(rows.target[foot.rows[0]], tolerance));
+            (both.map(|both| both.0), F::new(both.map(|both| both.1)))
         };
-        let vector = |of: &dyn Fn(&Numbers) -> &[f64; 3]| {
-            let [a, b, c, d] = [of(&own[0]), of(&own[1]), of(&own[2]), of(&own[3])];
-            V {
-                x: F::new([a[0], b[0], c[0], d[0]]),
-                y: F::new([a[1], b[1], c[1], d[1]]),
-                z: F::new([a[2], b[2], c[2], d[2]]),
-            }
-        };
+        let now = crew.places_of(nodes);
         let mut sole = Sole {
             nodes,
-            rows: [vector(&|n| &n.rows[0]), vector(&|n| &n.rows[1]), vector(&|n| &n.rows[2])],
-            point: vector(&|n| &n.point),
-            level: number(&|n| n.level),
-            round: [number(&|n| n.round[0]), number(&|n| n.round[1])],
-            target: [0, 1, 2].map(|k: usize| number(&|n| n.target[k])),
-            from: number(&|n| n.from),
-            allowed: number(&|n| n.allowed),
-            slid: [0, 1].map(|k: usize| number(&|n| n.slid[k])),
-            stiff: number(&|n| n.stiff),
-            now: crew.places_of(nodes),
+            rows: [normal * F::splat(-1.0), tangents[0] * sign, tangents[1] * sign],
+            point: V::gather(|k| &points[k]),
+            level: normal.dot(surface) - round[1],
+            round,
+            target: [F::new(target), wanted(1), wanted(2)],
+            from: F::new(target.map(|target| Bound::counts_from(target, tolerance))),
+            allowed,
+            slid: tangents.map(|t| t.dot(slid)),
+            stiff,
+            now,
             arm: V::ZERO,
             lever: V::ZERO,
             gap: F::ZERO,
             c: [F::ZERO; ROWS],
         };
-        (sole.arm, sole.lever, sole.gap) = sole.touch(&sole.now);
-        sole
+        (sole.arm, sole.lever, sole.gap) = sole.touch(&now);
+        Some(sole)
     }
 
     /// r, p − s and the gap where the bodies are there.
@@ -169,24 +151,11 @@ impl Feet {
         self.soles.clear();
         let Some((crew, tolerance)) = lanes else { return };
         for (feet, begins) in self.feet.chunks(LANES).zip(self.begins.chunks(LANES)) {
-            // Lanes without a foot repeat the first.
-            let mut own = [Numbers::default(); LANES];
-            let mut nodes = [begins[0].0; LANES];
-            for k in 0..LANES {
-                let of = if k < feet.len() { k } else { 0 };
-                let (node, slot) = begins[of];
-                nodes[k] = node;
-                if of < k {
-                    own[k] = own[0];
-                    continue;
-                }
-                let Some(numbers) = Numbers::of(rows, feet[k].block, slot, tolerance) else {
-                    self.soles.clear();
-                    return;
-                };
-                own[k] = numbers;
-            }
-            self.soles.push(Sole::new(nodes, &own, crew));
+            let Some(sole) = Sole::of(rows, feet, begins, crew, tolerance) else {
+                self.soles.clear();
+                return;
+            };
+            self.soles.push(sole);
         }
     }
 
