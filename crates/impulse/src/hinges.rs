@@ -463,7 +463,8 @@ impl Group {
     pub(crate) fn read(&self, list: &[f64]) -> [F; ROWS] {
         let of = |lane: usize| &list[self.row[lane]..self.row[lane] + ROWS];
         let own = [of(0), of(1), of(2), of(3)];
-        std::array::from_fn(|k| F::new([own[0][k], own[1][k], own[2][k], own[3][k]]))
+        let row = |k: usize| F::new([own[0][k], own[1][k], own[2][k], own[3][k]]);
+        [row(0), row(1), row(2), row(3), row(4)]
     }
 
     /// The force on b and Σ k p_u.

@@ -456,7 +456,7 @@ impl Tree {
         }
         factor.climb(pattern);
         let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-        if !touches.settle(factor, rows, e, now, near) {
+        if !touches.settle(factor, rows, e, now, near, false) {
             return false;
         }
         touches.push(factor);
@@ -516,6 +516,7 @@ impl Tree {
             }
         }
         limbs.climb(p);
+        let mut tried = false;
         if *on_feet
             && !feet.settle(
                 limbs,
@@ -527,7 +528,7 @@ impl Tree {
             // Sweeps may find the way.
             let now = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
             feet.give_up_soles(e, now);
-            *on_feet = false;
+            (*on_feet, tried) = (false, true);
             if !touches.take(pattern, limbs, rows) {
                 return false;
             }
@@ -536,7 +537,7 @@ impl Tree {
             feet.push(limbs);
         } else {
             let now = if velocity { &rows.velocity_impulse } else { &rows.impulse };
-            if !touches.settle(limbs, rows, e, now, near) {
+            if !touches.settle(limbs, rows, e, now, near, tried) {
                 return false;
             }
             touches.push(limbs);

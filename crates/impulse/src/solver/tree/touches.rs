@@ -18,8 +18,8 @@ pub(super) const MOST_ROWS: usize = 60;
 /// Most solves of the law of contact.
 pub(super) const MOST_SOLVES: u32 = 30;
 
-/// Most sweeps where Newton does not find them at once, and the part of the rates at which they end.
-const MOST_SWEEPS: u32 = 1000;
+/// Sweeps where Newton does not find them at once, before it tries again each time, and the part of the rates at which they end.
+const SWEEPS: [u32; 3] = [25, 100, 875];
 const SWEPT: f64 = 1e-6;
 
 /// A matrix of earlier rates serves while each step leaves no more than this part of what impulses are off by.
@@ -172,6 +172,8 @@ pub(super) struct Touches {
     /// Whether it is there, and the sides it was made for.
     made: bool,
     made_for: Vec<Side>,
+    /// Impulses that sweeps have left. (n)
+    swept: Vec<f64>,
     /// The last step with this matrix, and how much of it was gone.
     last: Vec<f64>,
     gone: f64,
@@ -418,7 +420,7 @@ impl Touches {
     }
 
     /// Finds the impulses `p` that fit the rates, given what the factor's way up says of the joints; false if it does not. `e` are the rates
-    /// and `now` the impulses there are (all rows); friction that slips may be off by `near`.
+    /// and `now` the impulses there are (all rows); friction that slips may be off by `near`. Where Newton was `tried` from there, it is not again.
     pub(super) fn settle(
         &mut self,
         factor: &impl Elimination,
@@ -426,6 +428,7 @@ impl Touches {
         e: &[f64],
         now: &[f64],
         near: Near,
+        tried: bool,
     ) -> bool {
         for (k, &row) in self.rows.iter().enumerate() {
             self.rate[k] = e[row];
@@ -442,14 +445,24 @@ impl Touches {
             }
         }
         self.p.copy_from_slice(&self.before);
-        // Newton may end far away where friction changes sides, or not at all; sweeps find the way.
+        // Newton may end far away where friction changes sides, or not at all; sweeps find the way, mostly soon.
         let far = MOST_GROWTH * self.size();
-        if self.find(rows, true, near) && self.p.iter().all(|p| p.abs() <= far) {
+        if !tried && self.find(rows, true, near) && self.p.iter().all(|p| p.abs() <= far) {
             return true;
         }
         self.p.copy_from_slice(&self.before);
-        self.sweep(rows);
-        self.find(rows, false, near) && self.p.iter().all(|p| p.abs() <= far)
+        for sweeps in SWEEPS {
+            let swept = self.sweep(rows, sweeps);
+            self.swept.clone_from(&self.p);
+            if self.find(rows, false, near) && self.p.iter().all(|p| p.abs() <= far) {
+                return true;
+            }
+            if swept {
+                break;
+            }
+            self.p.copy_from_slice(&self.swept);
+        }
+        false
     }
 
     /// The size of impulses to be expected.
@@ -463,13 +476,13 @@ impl Touches {
         size
     }
 
-    /// Gauss-Seidel on the same projections.
-    fn sweep(&mut self, rows: &Rows) {
+    /// Gauss-Seidel on the same projections, from the impulses there are; true where it came to its end.
+    fn sweep(&mut self, rows: &Rows, sweeps: u32) -> bool {
+        self.follow();
         let (n, stride) = (self.rows.len(), self.stride);
         let Touches { parts, g, p, rate, e, .. } = self;
-        e.copy_from_slice(rate);
         let scale = rate.iter().fold(f64::MIN_POSITIVE, |a: f64, b| a.max(b.abs()));
-        for _ in 0..MOST_SWEEPS {
+        for _ in 0..sweeps {
             let mut change = 0.0_f64;
             for part in parts.iter() {
                 let (i, m) = (part.first, part.n);
@@ -498,9 +511,10 @@ impl Touches {
                 }
             }
             if change <= SWEPT * scale {
-                break;
+                return true;
             }
         }
+        false
     }
 
     /// Newton on the law of contact, with every block a projection of p − e/k on its bounds: \[Alart, Curnier 1991\], \[Qi, Sun 1993\].
