@@ -22,6 +22,8 @@ pub(crate) struct Drives {
     torques: Vec<Torque>,
     /// Whether they are one plain servo for each axis, in the order of the axes; constant.
     one_servo_each: bool,
+    /// Σ τ (q̇⁻ + q̇⁺) of an instant and the sum of its sizes, where one servo each has them.
+    pub exchange: Option<[f64; 2]>,
     /// Axes of the hinges of each body, with 1 where it is b, −1 where it is a; constant. (n_bodies)
     pub of_body: Vec<Vec<(usize, f64)>>,
 }
@@ -37,9 +39,9 @@ struct Torque {
 
 /// τ = k (q_soll − q) + d (q̇_soll − q̇).
 #[derive(Clone, Copy, Debug)]
-struct PlainServo {
-    stiffness: f64,
-    damping: f64,
+pub(crate) struct PlainServo {
+    pub stiffness: f64,
+    pub damping: f64,
     target: Value,
     velocity: Value,
 }
@@ -57,11 +59,17 @@ impl PlainServo {
         plain.then_some(PlainServo { stiffness, damping, target, velocity })
     }
 
+    /// q_soll and q̇_soll.
+    #[inline]
+    pub(crate) fn wanted(&self, signals: &[f64]) -> (f64, f64) {
+        (self.target.get(signals), self.velocity.get(signals))
+    }
+
     /// As [`Servo::force_at`](gelenk_model::force::Servo::force_at), to the bit.
     #[inline]
     fn at(&self, q: f64, rate: f64, signals: &[f64]) -> AxisForce {
-        let error = self.target.get(signals) - q;
-        let slower = self.velocity.get(signals) - rate;
+        let (target, velocity) = self.wanted(signals);
+        let (error, slower) = (target - q, velocity - rate);
         AxisForce { force: self.stiffness * error + self.damping * slower, damping: self.damping }
     }
 }
@@ -84,7 +92,7 @@ pub(crate) struct Driven {
     pub row: PairRow,
     /// Whether W has parts along ṡ, as those of hinges have not.
     slides: bool,
-    q: f64,
+    pub q: f64,
     /// Where q is among the coordinates of the state, which are those of its poses.
     slot: usize,
     /// q̇ at the last look.
@@ -99,7 +107,7 @@ pub(crate) struct Driven {
     /// Its laws at a look before: [`Driven::law`].
     pub read: [f64; 3],
     /// Sum over both bodies of the largest answer to a torque, 1/(kg m²); constant.
-    lightest: f64,
+    pub lightest: f64,
 }
 
 impl Drives {
@@ -146,13 +154,23 @@ impl Drives {
         let torques: Option<Vec<Torque>> = model.forces.iter().zip(&of_force).map(torque).collect();
         let torques = torques.unwrap_or_default();
         let in_order = torques.iter().enumerate().all(|(k, law)| law.axis == k);
-        let one_servo_each = in_order && torques.iter().all(|law| law.plain.is_some());
+        let plain = |law: &Torque| law.plain.is_some() && law.line == torques[0].line;
+        let one_servo_each = in_order && torques.iter().all(plain);
         let mut of_body = vec![Vec::new(); model.n_bodies()];
         for (k, own) in axes.iter().enumerate() {
             of_body[own.bodies[0]].push((k, -1.0));
             of_body[own.bodies[1]].push((k, 1.0));
         }
-        Drives { ready: false, axes, of_force, complete, torques, one_servo_each, of_body }
+        Drives {
+            ready: false,
+            axes,
+            of_force,
+            complete,
+            torques,
+            one_servo_each,
+            exchange: None,
+            of_body,
+        }
     }
 
     /// Whether all laws are torques of hinges: then they are kept by axis, and bodies have no wrenches.
@@ -200,10 +218,37 @@ impl Drives {
         sum.is_finite()
     }
 
+    /// Whether all laws that read velocities act along joint coordinates.
+    pub(crate) fn are_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Whether all laws are plain servos, one for each axis, of one ledger line.
+    pub(crate) fn one_servo_each(&self) -> bool {
+        self.one_servo_each
+    }
+
+    /// The servo of an axis, where there is [one each](Drives::one_servo_each).
+    pub(crate) fn servo(&self, axis: usize) -> Option<PlainServo> {
+        self.torques.get(axis).filter(|_| self.one_servo_each)?.plain
+    }
+
+    /// Writes what was read of it: q̇, τ and −∂τ/∂q̇.
+    #[inline]
+    pub(crate) fn set_servo(&mut self, axis: usize, [rate, force, damping]: [f64; 3]) {
+        let line = self.torques[axis].line;
+        let own = &mut self.axes[axis];
+        (own.rate, own.force, own.damping) = (rate, force, damping);
+        own.lines = [0.0; 3];
+        own.lines[line] = force;
+    }
+
     /// Ends an instant.
     pub(crate) fn forget_rates(&mut self) {
-        for own in &mut self.axes {
-            own.both = None;
+        if self.exchange.take().is_none() {
+            for own in &mut self.axes {
+                own.both = None;
+            }
         }
     }
 
@@ -258,6 +303,12 @@ impl Drives {
         after: &[Twist],
         dt: f64,
     ) -> Option<([f64; 3], f64)> {
+        if let Some([sum, size]) = self.exchange {
+            let line = self.torques[0].line;
+            let mut sums = [0.0; 3];
+            sums[line] = 0.5 * dt * sum;
+            return Some((sums, if line > 0 { (0.5 * dt * size).abs() } else { 0.0 }));
+        }
         if self.of_force.contains(&None) {
             return None;
         }

@@ -93,7 +93,7 @@ impl Scratch {
             let Rows { blocks, jac, response, .. } = &mut rows;
             rows.hinges = Hinges::new(model, &lanes, blocks, &bodies, jac, response).map(Box::new);
             if let Some(hinges) = &rows.hinges {
-                tree.use_hinges(hinges, &bodies);
+                tree.use_hinges(hinges, &bodies, &loads.drives);
             }
         }
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };

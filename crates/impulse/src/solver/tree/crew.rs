@@ -222,17 +222,17 @@ impl Crew {
         }
     }
 
-    /// Collects what is to act: of each group impulses of the hinges, and angular impulses about their axes.
+    /// Collects what is to act: of each group impulses of the hinges, from a list by rows, and angular impulses about their axes.
     #[inline(always)]
-    pub(super) fn collect(&mut self, hinges: &Hinges, impulses: impl Fn(usize) -> ([F; 5], F)) {
+    pub(super) fn collect(&mut self, hinges: &Hinges, impulse: &[f64], turn: impl Fn(usize) -> F) {
         for given in &mut self.given {
             *given = [V::ZERO; 2];
         }
         for g in 0..self.n {
             let Some(group) = hinges.group(g) else { continue };
-            let (p, turn) = impulses(g);
-            let [on_a, on_b] = group.given(&p, turn);
             let four = &self.fours[g];
+            let p = group.read(impulse).map(|p| p * four.hinge);
+            let [on_a, on_b] = group.given(&p, turn(g));
             let (own, up) = if four.all_b {
                 (on_b, on_a)
             } else {

@@ -6,6 +6,7 @@
 mod crew;
 mod factor;
 mod feet;
+mod laws;
 mod limbs;
 mod pattern;
 mod settle;
@@ -23,6 +24,7 @@ pub(crate) use self::stage::{land_in_lanes, settle_end, settle_start};
 use self::crew::Crew;
 use self::factor::{Factor, Soft};
 use self::feet::Feet;
+use self::laws::Laws;
 use self::limbs::Limbs;
 use self::pattern::{LANES, MOST, NOWHERE, Pattern};
 use self::touches::{Near, Touches};
@@ -56,6 +58,7 @@ pub struct Tree {
     /// The hinge in each of their lanes, and the errors of its rows and its damper, then their impulses.
     lanes: Vec<[Lane; LANES]>,
     p: Vec<limbs::Sixes>,
+    laws: Laws,
     touches: Touches,
     /// In place of them, where all are feet of legs apart, and whether they are.
     feet: Feet,
@@ -128,6 +131,7 @@ impl Tree {
             flown: false,
             lanes: Vec::new(),
             p: Vec::new(),
+            laws: Laws::default(),
             touches,
             feet: Feet::default(),
             on_feet: false,
@@ -148,7 +152,7 @@ impl Tree {
     }
 
     /// All joints are `hinges`, in the lanes of the nodes.
-    pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies) {
+    pub(crate) fn use_hinges(&mut self, hinges: &Hinges, bodies: &Bodies, drives: &Drives) {
         self.limbs = Some(Limbs::new(&self.pattern, hinges, bodies));
         self.crew = Some(Crew::new(&self.pattern, hinges, bodies));
         self.p = vec![[F::ZERO; 6]; self.pattern.nodes.len() / LANES];
@@ -158,6 +162,7 @@ impl Tree {
         };
         let groups = 0..self.pattern.nodes.len() / LANES;
         self.lanes = groups.map(|g| std::array::from_fn(|k| own(LANES * g + k))).collect();
+        self.laws = Laws::new(&self.lanes, drives);
     }
 
     /// Forgets what contacts did before: a step depends on its state alone.

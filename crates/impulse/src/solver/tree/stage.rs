@@ -6,9 +6,9 @@ use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
 use gelenk_model::{Flight, Model, State};
 
-use super::pattern::{LANES, NOWHERE};
+use super::pattern::NOWHERE;
 use super::settle::{NEAR, POOR_GUESS, at_once};
-use super::{Lane, Tree};
+use super::{Made, Tree};
 use crate::drives::Drives;
 use crate::kick::evaluate_signals;
 use crate::lanes::F;
@@ -54,17 +54,18 @@ pub(crate) fn settle_start(
         rows.take_guess();
         (tree.in_lanes, tree.stays, tree.flown) = (true, true, false);
         tree.feet.begin(&rows.impulse);
-        tree.kick(rows, bodies, &loads.drives, 0.5 * look.h, false);
+        tree.laws.load(&loads.drives);
+        tree.kick(rows, bodies, 0.5 * look.h, false);
         let mut near = tree.take_start(model, look, scratch, true) <= POOR_GUESS;
         if !near && tree.has_soles() {
             // After an impact free flight may be nearer.
-            let Scratch { rows, bodies, loads, .. } = &mut *scratch;
+            let Scratch { rows, bodies, .. } = &mut *scratch;
             rows.impulse.fill(0.0);
             tree.feet.begin(&rows.impulse);
             let crew = tree.crew.as_mut()?;
             crew.begin_at(bodies);
             crew.stay_calm();
-            tree.kick(rows, bodies, &loads.drives, 0.5 * look.h, false);
+            tree.kick(rows, bodies, 0.5 * look.h, false);
             near = tree.take_start(model, look, scratch, true).is_finite();
         }
         let found =
@@ -72,8 +73,8 @@ pub(crate) fn settle_start(
         tree.stays = false;
         if found.is_some() {
             // The laws were read before the kick.
-            let before = |own: &crate::drives::Driven| own.rate;
-            tree.note_rates(&scratch.rows, &mut scratch.loads.drives, before);
+            let turning = tree.turning(&scratch.rows);
+            tree.laws.book(turning, false, &mut scratch.loads.drives);
         }
         found
     })
@@ -145,21 +146,20 @@ impl Tree {
         let Scratch { rows, bodies, loads, work, .. } = &mut *scratch;
         let (poses, twists) = (&bodies.poses, &bodies.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
+        loads.known = false;
         evaluate_signals(model, &at, loads, work);
         if !self.read_laws(model, state, rows, loads)
-            || !self.make_soft(rows, bodies, &loads.drives, h)
+            || !self.make_soft_in_lanes(rows, bodies, h)
             || !self.take_touches_in(rows, Some(method.tolerance))
         {
             return None;
         }
-        for own in &mut loads.drives.axes {
-            own.read = own.law();
-        }
+        self.laws.note();
         self.in_lanes = true;
         self.feet.begin(&rows.velocity_impulse);
         self.crew.as_mut()?.forget_impulses();
-        self.kick(rows, bodies, &loads.drives, 0.5 * h, true);
-        self.take_rates_in_lanes(rows, bodies, &loads.drives);
+        self.kick(rows, bodies, 0.5 * h, true);
+        self.take_rates_in_lanes(rows, bodies);
         let near = at_once(tolerance, bodies);
         if !self.solve(rows, bodies, true, near) {
             return None;
@@ -168,40 +168,30 @@ impl Tree {
         // The laws at the velocities found, and whether these are what they make.
         let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
         if !self.read_laws(model, state, rows, loads)
-            || !loads.drives.are_straight(0.5 * h, near)
+            || !(loads.drives.are_complete() && self.laws.are_straight(0.5 * h, near))
             || !(self.look_at_velocities(tolerance, scratch) < 1.0)
         {
             return None;
         }
-        let Scratch { rows, bodies, loads, .. } = &mut *scratch;
+        let Scratch { bodies, loads, .. } = &mut *scratch;
         loads.known = true;
         loads.twists.copy_from_slice(&bodies.twists);
         loads.active.clone_from(&state.active);
-        self.note_rates(rows, &mut loads.drives, |own| own.read[1]);
+        self.laws.write(&mut loads.drives);
+        self.laws.book(|_| F::ZERO, true, &mut loads.drives);
         Some(1)
     }
 
     /// v += M⁻¹ (Jᵀ p + Wᵀ τ `dt`) with the torques of the laws: at the start of a stage with the impulses of all rows, at its `end` with those of
     /// contacts. Bodies that touch get their velocities.
-    fn kick(&mut self, rows: &Rows, bodies: &mut Bodies, drives: &Drives, dt: f64, end: bool) {
+    fn kick(&mut self, rows: &Rows, bodies: &mut Bodies, dt: f64, end: bool) {
         let (Some(crew), Some(hinges)) = (&mut self.crew, &rows.hinges) else { return };
-        let lanes = &self.lanes;
-        let torque = |own: Lane| own.axis.map_or(0.0, |axis| drives.axes[axis].torque(true) * dt);
-        let turn = |g: usize| F::new(lanes[g].map(torque));
+        let turn = |g: usize| self.laws.force(g) * F::splat(dt);
         let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
         if end {
             crew.collect_turns(hinges, turn);
         } else {
-            crew.collect(hinges, |g| {
-                let mut p = [[0.0; LANES]; 5];
-                for (k, own) in lanes[g].iter().enumerate() {
-                    let Some(first) = own.row else { continue };
-                    for (p, known) in p.iter_mut().zip(&impulse[first..first + 5]) {
-                        p[k] = *known;
-                    }
-                }
-                (p.map(F::new), turn(g))
-            });
+            crew.collect(hinges, impulse, turn);
         }
         if self.on_feet && self.feet.has_soles() {
             self.feet.give(crew);
@@ -246,49 +236,43 @@ impl Tree {
     }
 
     /// The laws at the velocities in lanes; false if one is not a finite number.
-    fn read_laws(&self, model: &Model, state: &State, rows: &Rows, loads: &mut Loads) -> bool {
-        self.each_rate(rows, |axis, rate| loads.drives.axes[axis].rate = rate);
-        loads.drives.read_torques(model, &loads.signals, &state.active)
+    fn read_laws(&mut self, model: &Model, state: &State, rows: &Rows, loads: &mut Loads) -> bool {
+        let mut laws = std::mem::take(&mut self.laws);
+        let good = laws.read(self.turning(rows), model, state, loads);
+        self.laws = laws;
+        good
     }
 
-    /// q̇ of an instant, before it and now in lanes, added.
-    fn note_rates(
-        &self,
-        rows: &Rows,
-        drives: &mut Drives,
-        before: impl Fn(&crate::drives::Driven) -> f64,
-    ) {
-        self.each_rate(rows, |axis, rate| {
-            let own = &mut drives.axes[axis];
-            own.both = Some(before(own) + rate);
-        });
-    }
-
-    /// Axes and q̇ in lanes.
+    /// q̇ of each group at the velocities in lanes.
     #[inline]
-    fn each_rate(&self, rows: &Rows, mut take: impl FnMut(usize, f64)) {
-        let (Some(crew), Some(hinges)) = (&self.crew, &rows.hinges) else { return };
-        for (g, lanes) in self.lanes.iter().enumerate() {
-            let Some(group) = hinges.group(g) else { continue };
-            let rates = crew.turning(g, group).to_array();
-            for (own, rate) in lanes.iter().zip(rates) {
-                if let Some(axis) = own.axis {
-                    take(axis, rate);
-                }
-            }
+    fn turning<'a>(&'a self, rows: &'a Rows) -> impl Fn(usize) -> F + 'a {
+        move |g| {
+            let group = rows.hinges.as_ref().and_then(|hinges| hinges.group(g));
+            self.crew.as_ref().zip(group).map_or(F::ZERO, |(crew, group)| crew.turning(g, group))
         }
+    }
+
+    /// The factor with the dampers of the laws over `h`/2.
+    fn make_soft_in_lanes(&mut self, rows: &Rows, bodies: &Bodies, h: f64) -> bool {
+        let Tree { limbs: Some(limbs), laws, .. } = self else { return false };
+        let Some(hinges) = &rows.hinges else { return false };
+        let good = limbs.make(hinges, bodies, |g| laws.weight(g, 0.5 * h));
+        self.made = good.then_some(Made::Soft);
+        good
     }
 
     /// Rates J v of the hinges in lanes, those of contacts, and how far q̇ is from those that the laws were read at.
-    fn take_rates_in_lanes(&mut self, rows: &Rows, bodies: &Bodies, drives: &Drives) {
-        let mut pulls = std::mem::take(&mut self.pulls);
-        self.each_rate(rows, |axis, rate| pulls[axis] = rate - drives.axes[axis].rate);
-        self.pulls = pulls;
+    fn take_rates_in_lanes(&mut self, rows: &Rows, bodies: &Bodies) {
         self.e.resize(rows.error.len(), 0.0);
-        if let (Some(crew), Some(hinges)) = (&mut self.crew, &rows.hinges) {
-            crew.rates(hinges, &mut self.p);
+        let Tree { crew: Some(crew), laws, p, .. } = self else { return };
+        if let Some(hinges) = &rows.hinges {
+            crew.rates(hinges, p);
+            for (g, e) in p.iter_mut().enumerate() {
+                if let Some(group) = hinges.group(g) {
+                    e[5] = laws.pull(g, crew.turning(g, group));
+                }
+            }
         }
-        self.pull_in_lanes();
         if let (true, Some(crew)) = (self.has_soles(), &self.crew) {
             return self.feet.rates(crew);
         }
