@@ -732,16 +732,16 @@ impl Limbs {
     /// L⁻¹ b̂ at a root.
     #[inline(always)]
     pub(super) fn arrive<const N: usize>(&self, node: usize, b: &mut [[F; 6]; N]) {
-        let (factor, lane) = (&self.l[node / LANES], node % LANES);
-        for j in 0..6 {
-            let l = &factor[j];
-            for w in b.iter_mut() {
-                w[j] *= at(&l[j], lane);
-                let known = w[j];
+        let (l, lane) = (&self.l[node / LANES], node % LANES);
+        for row in b {
+            let mut w = *row;
+            for j in 0..6 {
+                w[j] *= at(&l[j][j], lane);
                 for i in j + 1..6 {
-                    w[i] = less(w[i], at(&l[i], lane), known);
+                    w[i] = less(w[i], at(&l[j][i], lane), w[j]);
                 }
             }
+            *row = w;
         }
     }
 

@@ -104,13 +104,24 @@ impl Feet {
             group.inverse = inverse;
             let b = &group.b;
             for i in 0..6 {
-                for j in 0..6 {
-                    let (w, b) = ([w[0][i], w[1][i], w[2][i]], [b[0][j], b[1][j], b[2][j]]);
-                    sums[i][j] = add_dot(sums[i][j], w, &b);
+                let w = [w[0][i], w[1][i], w[2][i]];
+                // Symmetric where nothing slips.
+                for j in 0..if self.plain { i + 1 } else { 6 } {
+                    sums[i][j] = add_dot(sums[i][j], w, &[b[0][j], b[1][j], b[2][j]]);
                 }
             }
         }
-        let mut shared = sums.map(|row| row.map(F::reduce_add));
+        let mut shared = [[0.0; 6]; 6];
+        for i in 0..6 {
+            for j in 0..6 {
+                shared[i][j] = if self.plain && j > i { 0.0 } else { sums[i][j].reduce_add() };
+            }
+        }
+        for i in 0..if self.plain { 6 } else { 0 } {
+            for j in 0..i {
+                shared[j][i] = shared[i][j];
+            }
+        }
         for i in 0..6 {
             shared[i][i] += 1.0;
         }
@@ -123,7 +134,7 @@ impl Feet {
             for i in k + 1..6 {
                 shared[i][k] *= shared[k][k];
                 for j in k + 1..6 {
-                    shared[i][j] -= shared[i][k] * shared[k][j];
+                    shared[i][j] = (-shared[i][k]).mul_add(shared[k][j], shared[i][j]);
                 }
             }
         }
@@ -149,12 +160,12 @@ impl Feet {
         let m = &self.shared;
         for i in 0..6 {
             for k in 0..i {
-                z[i] -= m[i][k] * z[k];
+                z[i] = (-m[i][k]).mul_add(z[k], z[i]);
             }
         }
         for i in (0..6).rev() {
             for k in i + 1..6 {
-                z[i] -= m[i][k] * z[k];
+                z[i] = (-m[i][k]).mul_add(z[k], z[i]);
             }
             z[i] *= m[i][i];
         }

@@ -146,8 +146,9 @@ impl Group {
 pub(super) struct Feet {
     feet: Vec<Foot>,
     groups: Vec<Group>,
-    /// Where they touch, if that is known in lanes, as their rates and impulses are then; else none.
+    /// Where they touch, and whether that is known in lanes, as their rates and impulses are then.
     soles: Vec<Sole>,
+    soled: bool,
     /// All levels, in memory that stays; how many there are.
     levels: Vec<Level>,
     n_levels: usize,

@@ -17,7 +17,7 @@ use super::{Feet, Foot, Group, ROWS};
 use crate::bounds::{Bound, SLIP_PART};
 use crate::contact::Contact;
 use crate::hinges::{Motion, Place};
-use crate::lanes::{F, V, less, mul_add};
+use crate::lanes::{F, M, V, less, mul_add};
 use crate::rows::Rows;
 
 /// Four soles.
@@ -47,14 +47,33 @@ pub(super) struct Sole {
 }
 
 impl Sole {
-    /// Of four feet, or fewer, where each is a ball on a plane.
-    fn of(
+    pub(super) const EMPTY: Sole = Sole {
+        nodes: [0; LANES],
+        rows: [V::ZERO; ROWS],
+        point: V::ZERO,
+        level: F::ZERO,
+        round: [F::ZERO; 2],
+        target: [F::ZERO; ROWS],
+        from: F::ZERO,
+        allowed: F::ONE,
+        slid: [F::ZERO; 2],
+        stiff: F::ONE,
+        now: Place { s: V::ZERO, rot: M { x: V::ZERO, y: V::ZERO, z: V::ZERO } },
+        arm: V::ZERO,
+        lever: V::ZERO,
+        gap: F::ZERO,
+        c: [F::ZERO; ROWS],
+    };
+
+    /// Becomes that of four feet, or fewer; false if one is no ball on a plane.
+    fn take(
+        &mut self,
         rows: &Rows,
         feet: &[Foot],
         begins: &[(usize, usize)],
         crew: &Crew,
         tolerance: f64,
-    ) -> Option<Sole> {
+    ) -> bool {
         // Lanes without a foot repeat the first.
         let own: [usize; LANES] = std::array::from_fn(|k| if k < feet.len() { k } else { 0 });
         let feet = own.map(|k| &feet[k]);
@@ -66,16 +85,16 @@ impl Sole {
             let (Feature::Point(point), Feature::Plane { .. }) =
                 (features[slots[k]], features[1 - slots[k]])
             else {
-                return None;
+                return false;
             };
             points[k] = point;
             if contact.is_anchored() {
-                return None;
+                return false;
             }
         }
         let stiff = F::new(feet.map(|foot| rows.stiffness(foot.block + 1)));
         if !stiff.simd_gt(F::ZERO).all() {
-            return None;
+            return false;
         }
         let sign = F::new(slots.map(|slot| if slot == 0 { 1.0 } else { -1.0 }));
         let radius = |k: usize, other: usize| contacts[k].touch.round[slots[k] ^ other];
@@ -90,26 +109,19 @@ impl Sole {
             let both = feet.map(|foot| Bound::Contact.target(rows.target[foot.rows[0]], tolerance));
             (both.map(|both| both.0), F::new(both.map(|both| both.1)))
         };
-        let now = crew.places_of(nodes);
-        let mut sole = Sole {
-            nodes,
-            rows: [normal * F::splat(-1.0), tangents[0] * sign, tangents[1] * sign],
-            point: V::gather(|k| &points[k]),
-            level: normal.dot(surface) - round[1],
-            round,
-            target: [F::new(target), wanted(1), wanted(2)],
-            from: F::new(target.map(|target| Bound::counts_from(target, tolerance))),
-            allowed,
-            slid: tangents.map(|t| t.dot(slid)),
-            stiff,
-            now,
-            arm: V::ZERO,
-            lever: V::ZERO,
-            gap: F::ZERO,
-            c: [F::ZERO; ROWS],
-        };
-        (sole.arm, sole.lever, sole.gap) = sole.touch(&now);
-        Some(sole)
+        self.nodes = nodes;
+        self.rows = [normal * F::splat(-1.0), tangents[0] * sign, tangents[1] * sign];
+        self.point = V::gather(|k| &points[k]);
+        self.level = normal.dot(surface) - round[1];
+        self.round = round;
+        self.target = [F::new(target), wanted(1), wanted(2)];
+        self.from = F::new(target.map(|target| Bound::counts_from(target, tolerance)));
+        self.allowed = allowed;
+        self.slid = tangents.map(|t| t.dot(slid));
+        self.stiff = stiff;
+        self.now = crew.places_of(nodes);
+        (self.arm, self.lever, self.gap) = self.touch(&self.now);
+        true
     }
 
     /// r, p − s and the gap where the bodies are there.
@@ -148,20 +160,18 @@ impl Sole {
 impl Feet {
     /// Takes the soles of the feet, if all have one.
     pub(super) fn take_soles(&mut self, rows: &Rows, lanes: Option<(&Crew, f64)>) {
-        self.soles.clear();
+        self.soled = false;
         let Some((crew, tolerance)) = lanes else { return };
-        for (feet, begins) in self.feet.chunks(LANES).zip(self.begins.chunks(LANES)) {
-            let Some(sole) = Sole::of(rows, feet, begins, crew, tolerance) else {
-                self.soles.clear();
-                return;
-            };
-            self.soles.push(sole);
-        }
+        self.soles.resize(self.groups.len(), Sole::EMPTY);
+        let feet = self.feet.chunks(LANES).zip(self.begins.chunks(LANES));
+        let mut soles = self.soles.iter_mut().zip(feet);
+        self.soled = !self.feet.is_empty()
+            && soles.all(|(sole, (feet, begins))| sole.take(rows, feet, begins, crew, tolerance));
     }
 
     /// Whether rates and impulses of all feet are in lanes.
     pub(in super::super) fn has_soles(&self) -> bool {
-        !self.soles.is_empty()
+        self.soled
     }
 
     /// Begins with the impulses `now`.
@@ -299,7 +309,7 @@ impl Feet {
 
     /// Writes rates and impulses of the feet into lists by rows, and does without soles from now on.
     pub(in super::super) fn give_up_soles(&mut self, e: &mut [f64], now: &mut [f64]) {
-        if std::mem::take(&mut self.soles).is_empty() {
+        if !std::mem::take(&mut self.soled) {
             return;
         }
         for (i, foot) in self.feet.iter().enumerate() {
@@ -313,7 +323,7 @@ impl Feet {
 
     /// The rows of four feet, at the centres of their bodies.
     pub(super) fn sole_rows(&self, g: usize) -> Option<[[F; 6]; ROWS]> {
-        let sole = self.soles.get(g)?;
+        let sole = self.soles.get(g).filter(|_| self.soled)?;
         Some(sole.rows.map(|row| {
             let turn = sole.arm.cross(row);
             [row.x, row.y, row.z, turn.x, turn.y, turn.z]
