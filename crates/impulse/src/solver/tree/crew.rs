@@ -26,6 +26,8 @@ struct Four {
     hinge: F,
     is_b: F,
     all_b: bool,
+    /// Whether it has bodies that turn in closed form.
+    turns: bool,
     /// Of symmetric tops: 1 for the axis of symmetry, and how fast they turn about it beside the rest.
     top: V,
     slip: F,
@@ -123,6 +125,9 @@ impl Crew {
                 hinge: side.abs(),
                 is_b: side.max(F::ZERO),
                 all_b: side.as_array().iter().all(|side| *side >= 0.0),
+                turns: own.iter().any(|&i| {
+                    i != NOWHERE && !matches!(bodies.top[i], Top::Asymmetric)
+                }),
                 top: vector(&|k| top(k).0),
                 slip: number(&|k| top(k).1),
                 gravity: vector(&|k| bodies.gravity[body[k]]),
@@ -485,13 +490,16 @@ impl Crew {
         let (step, half) = (F::splat(h), F::splat(0.5 * h));
         for four in &mut self.fours[..self.n] {
             let Motion { v, w } = four.motion;
+            four.ahead.s = four.place.s.plus(v.plus(four.gravity, half), step);
+            if !four.turns {
+                continue;
+            }
             let rot = &four.place.rot;
             let e = *rot * four.top;
             let c = four.slip * w.dot(e);
             four.turn = Q::exp(w.minus(e, c) * step) * Q::exp(e * (c * step));
             let m = four.turn.matrix();
             four.ahead.rot = M { x: m * rot.x, y: m * rot.y, z: m * rot.z };
-            four.ahead.s = four.place.s.plus(v.plus(four.gravity, half), step);
         }
         for &lane in &self.singles {
             let (four, k) = (&mut self.fours[lane / LANES], lane % LANES);
