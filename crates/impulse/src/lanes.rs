@@ -81,8 +81,8 @@ impl V {
     /// The vectors one by one.
     #[inline(always)]
     pub(crate) fn each(self) -> [Vec3; LANES] {
-        let (x, y, z) = (self.x.to_array(), self.y.to_array(), self.z.to_array());
-        from_fn(|k| Vec3::new(x[k], y[k], z[k]))
+        let rows = F::transpose([self.x, self.y, self.z, F::ZERO]).map(F::to_array);
+        rows.map(|[x, y, z, _]| Vec3::new(x, y, z))
     }
 
     /// Adds to one lane.
@@ -183,6 +183,19 @@ impl M {
         Mat3::from_columns(&[self.x.each()[k], self.y.each()[k], self.z.each()[k]])
     }
 
+    /// The matrices one by one.
+    #[inline(always)]
+    pub(crate) fn each(&self) -> [Mat3; LANES] {
+        let M { x, y, z } = self;
+        let first = F::transpose([x.x, x.y, x.z, y.x]).map(F::to_array);
+        let next = F::transpose([y.y, y.z, z.x, z.y]).map(F::to_array);
+        let last = z.z.to_array();
+        from_fn(|k| {
+            let ([a, b, c, d], [e, f, g, h]) = (first[k], next[k]);
+            Mat3::from([[a, b, c], [d, e, f], [g, h, last[k]]])
+        })
+    }
+
     /// R diag(d) Rᵀ.
     #[inline(always)]
     pub(crate) fn turned(&self, d: V) -> M {
@@ -257,22 +270,16 @@ impl Q {
     /// A quaternion for each lane.
     #[inline(always)]
     pub(crate) fn gather(value: impl Fn(usize) -> Quaternion<f64>) -> Q {
-        let [a, b, c, d] = from_fn(value);
-        Q {
-            w: F::new([a.w, b.w, c.w, d.w]),
-            v: V {
-                x: F::new([a.i, b.i, c.i, d.i]),
-                y: F::new([a.j, b.j, c.j, d.j]),
-                z: F::new([a.k, b.k, c.k, d.k]),
-            },
-        }
+        let rows = from_fn(value).map(|q: Quaternion<f64>| F::new([q.i, q.j, q.k, q.w]));
+        let [x, y, z, w] = F::transpose(rows);
+        Q { w, v: V { x, y, z } }
     }
 
     /// The quaternions one by one.
     #[inline(always)]
     pub(crate) fn each(self) -> [Quaternion<f64>; LANES] {
-        let (w, v) = (self.w.to_array(), self.v.each());
-        from_fn(|k| Quaternion::new(w[k], v[k].x, v[k].y, v[k].z))
+        let rows = F::transpose([self.v.x, self.v.y, self.v.z, self.w]).map(F::to_array);
+        rows.map(|[i, j, k, w]| Quaternion::new(w, i, j, k))
     }
 
     /// [`exp`](crate::flight::exp).

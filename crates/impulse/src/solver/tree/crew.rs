@@ -125,9 +125,9 @@ impl Crew {
                 hinge: side.abs(),
                 is_b: side.max(F::ZERO),
                 all_b: side.as_array().iter().all(|side| *side >= 0.0),
-                turns: own.iter().any(|&i| {
-                    i != NOWHERE && !matches!(bodies.top[i], Top::Asymmetric)
-                }),
+                turns: own
+                    .iter()
+                    .any(|&i| i != NOWHERE && !matches!(bodies.top[i], Top::Asymmetric)),
                 top: vector(&|k| top(k).0),
                 slip: number(&|k| top(k).1),
                 gravity: vector(&|k| bodies.gravity[body[k]]),
@@ -598,13 +598,9 @@ impl Crew {
         self.placed = true;
         for four in &self.fours[..self.n] {
             let Place { rot, .. } = &four.place;
-            let inertia = rot.turned(four.inertia_inv);
-            let columns = [rot.x, rot.y, rot.z, inertia.x, inertia.y, inertia.z].map(V::each);
+            let (rot, inertia) = (rot.each(), rot.turned(four.inertia_inv).each());
             for k in (0..LANES).filter(|&k| four.there[k]) {
-                let matrix = |c: usize| {
-                    Mat3::from_columns(&[columns[c][k], columns[c + 1][k], columns[c + 2][k]])
-                };
-                bodies.take_pose(four.bodies[k], state, matrix(0), matrix(3));
+                bodies.take_pose(four.bodies[k], state, rot[k], inertia[k]);
             }
         }
         bodies.take_time(state.t);
