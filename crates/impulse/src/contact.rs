@@ -314,6 +314,7 @@ impl Rows {
 
     /// Notes which points touch, when a step begins at the poses of the rows.
     pub(crate) fn begin_contacts(&mut self, poses: &[Pose]) {
+        self.taken_known = false;
         self.exchanged = 0.0;
         self.through_contacts = 0.0;
         self.pushed_out = 0.0;
@@ -547,6 +548,10 @@ impl Rows {
 
     /// Energy that the impulses of block `i` took at an instant: −p · ½ J (v⁻ + v⁺), J.
     pub(crate) fn work_against(&self, i: usize, bodies: &Bodies, end: bool) -> f64 {
+        if let (true, Some(taken)) = (self.taken_known, self.taken.get(i - self.model_size.blocks))
+        {
+            return *taken;
+        }
         let (row, n) = (self.blocks[i].first_row, self.blocks[i].n_rows);
         let p = if end { &self.velocity_impulse } else { &self.impulse };
         let p = &p[row..row + n];

@@ -128,6 +128,9 @@ pub struct Rows {
     written: bool,
     /// Whether `error` is what the last look of a position correction found, with the velocities there are.
     pub(crate) looked: bool,
+    /// Energy that the blocks of contacts took at the running instant, J, and whether that is known. (n blocks of contacts)
+    pub(crate) taken: Vec<f64>,
+    pub(crate) taken_known: bool,
 }
 
 /// Lengths of the arrays of [`Rows`] without contacts.
@@ -275,6 +278,8 @@ impl Rows {
             written: false,
             keeps: false,
             looked: false,
+            taken: Vec::new(),
+            taken_known: false,
         }
     }
 

@@ -568,6 +568,7 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
         report.impact_loss += rows.contact_loss(bodies, end);
         // What it takes to get out of an overlap comes from outside.
         report.work += rows.pushed_out - before;
+        rows.taken_known = false;
     }
     let impulse = if end { &rows.velocity_impulse } else { &rows.impulse };
     if rows.rheonomic {

@@ -653,11 +653,15 @@ impl Crew {
     /// Adds the impulses found since it began to `sums`, those of all rows.
     pub(super) fn add_impulses(&mut self, lanes: &[[Lane; LANES]], sums: &mut [f64]) {
         for (p, lanes) in self.impulse.iter_mut().zip(lanes) {
+            let rows = F::transpose([p[0], p[1], p[2], p[3]]).map(F::to_array);
+            let last = p[4].to_array();
             for (k, own) in lanes.iter().enumerate() {
                 let Some(first) = own.row else { continue };
-                for (sum, p) in sums[first..first + 5].iter_mut().zip(p.iter()) {
-                    *sum += p.as_array()[k];
+                let sums = &mut sums[first..first + 5];
+                for (sum, p) in sums.iter_mut().zip(&rows[k]) {
+                    *sum += p;
                 }
+                sums[4] += last[k];
             }
             *p = [F::ZERO; 6];
         }

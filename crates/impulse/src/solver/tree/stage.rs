@@ -51,6 +51,7 @@ pub(crate) fn settle_start(
         if !tree.make_hard(rows, bodies) || !tree.take_touches_in(rows, Some(allowed)) {
             return None;
         }
+        tree.feet.begin_instant(tree.crew.as_ref()?);
         rows.take_guess();
         (tree.in_lanes, tree.stays, tree.flown) = (true, true, false);
         tree.feet.begin(&rows.impulse);
@@ -129,6 +130,7 @@ pub(crate) fn settle_end(
     scratch.tree = Some(tree);
     if found.is_none() {
         scratch.rows.velocity_impulse.copy_from_slice(&scratch.rows.begun);
+        scratch.rows.taken_known = false;
     }
     found
 }
@@ -155,6 +157,7 @@ impl Tree {
             return None;
         }
         self.laws.note();
+        self.feet.begin_instant(self.crew.as_ref()?);
         self.in_lanes = true;
         self.feet.begin(&rows.velocity_impulse);
         self.crew.as_mut()?.forget_impulses();
@@ -226,8 +229,8 @@ impl Tree {
 
     /// Writes what the last look has found of the feet, and the flights of bodies that touch.
     pub(super) fn note_feet(&self, rows: &mut Rows, bodies: &mut Bodies) {
-        self.feet.note_gaps(rows);
         let Some(crew) = &self.crew else { return };
+        self.feet.note_gaps(rows, crew);
         for body in rows.contacts.iter().flat_map(|contact| contact.touch.bodies) {
             if self.pattern.node_of[body] != NOWHERE {
                 crew.write_flight(self.pattern.node_of[body], bodies);

@@ -44,6 +44,8 @@ pub(super) struct Sole {
     gap: F,
     /// C at the last look.
     c: [F; ROWS],
+    /// Rates when the instant began.
+    began: [F; ROWS],
 }
 
 impl Sole {
@@ -63,6 +65,7 @@ impl Sole {
         lever: V::ZERO,
         gap: F::ZERO,
         c: [F::ZERO; ROWS],
+        began: [F::ZERO; ROWS],
     };
 
     /// Becomes that of four feet, or fewer; false if one is no ball on a plane.
@@ -174,6 +177,32 @@ impl Feet {
         self.soled
     }
 
+    /// An instant begins at the velocities there are.
+    pub(in super::super) fn begin_instant(&mut self, crew: &Crew) {
+        for sole in self.soles.iter_mut().filter(|_| self.soled) {
+            sole.began = sole.rates(&crew.motions_of(sole.nodes));
+        }
+    }
+
+    /// Notes what the contacts took at the instant: −p ½ J (v⁻ + v⁺), with `rates` J v⁺ of each four.
+    fn note_taken(&self, rows: &mut Rows, rates: impl Fn(&Group, &Sole) -> [F; ROWS]) {
+        let own = rows.model_size.blocks;
+        rows.taken_known = true;
+        rows.taken.clear();
+        rows.taken.resize(rows.blocks.len() - own, 0.0);
+        let groups = self.groups.iter().zip(&self.soles).zip(self.feet.chunks(LANES));
+        for ((group, sole), feet) in groups {
+            let now = rates(group, sole);
+            let half = F::splat(-0.5);
+            let work = |r: usize| group.p[r] * (sole.began[r] + now[r]) * half;
+            let (normal, slide) = (work(0).to_array(), (work(1) + work(2)).to_array());
+            for (k, foot) in feet.iter().enumerate() {
+                rows.taken[foot.block - own] = normal[k];
+                rows.taken[foot.block + 1 - own] = slide[k];
+            }
+        }
+    }
+
     /// Begins with the impulses `now`.
     pub(in super::super) fn begin(&mut self, now: &[f64]) {
         for (group, feet) in self.groups.iter_mut().zip(self.feet.chunks(LANES)) {
@@ -279,8 +308,9 @@ impl Feet {
         worst.number()
     }
 
-    /// Writes what a look at gaps has found into the rows, and the impulses.
-    pub(in super::super) fn note_gaps(&self, rows: &mut Rows) {
+    /// Writes what a look at gaps has found into the rows, the impulses, and what they took.
+    pub(in super::super) fn note_gaps(&self, rows: &mut Rows, crew: &Crew) {
+        self.note_taken(rows, |_, sole| sole.rates(&crew.motions_of(sole.nodes)));
         let own = rows.model_size.blocks;
         rows.gap[own..].fill(0.0);
         for (i, foot) in self.feet.iter().enumerate() {
@@ -295,6 +325,7 @@ impl Feet {
 
     /// The same of a look at rates.
     pub(in super::super) fn note_rates(&self, rows: &mut Rows) {
+        self.note_taken(rows, |group, _| group.e);
         let own = rows.model_size.blocks;
         rows.velocity_error[own..].fill(0.0);
         for (i, foot) in self.feet.iter().enumerate() {
