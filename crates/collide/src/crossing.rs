@@ -7,6 +7,7 @@ use nalgebra::Rotation3;
 use crate::convex::{self, Separation, Support};
 use crate::features::Scratch;
 use crate::narrow::Meeting;
+use crate::nearby::Asked;
 use crate::solid::{Kind, Placed, Solid, WITNESS};
 use crate::touch::{Feature, Touch, TouchKey};
 use crate::world::World;
@@ -165,21 +166,29 @@ impl World {
         if self.is_empty() {
             return;
         }
-        self.find_near(poses, 0.0, |_, _| 0.0);
-        let near = std::mem::take(&mut self.near);
-        for &(i, j) in &near {
-            if !wanted(self, i, j) {
+        self.find_nearby(&Asked { poses, motion: None, margin: 0.0 });
+        self.set_boxes(poses, |_, _| 0.0);
+        let mut nearby = std::mem::take(&mut self.nearby);
+        for candidate in &mut nearby.pairs {
+            let [i, j] = candidate.colliders;
+            if let Some([k, l]) = candidate.boxes
+                && !(self.sweep.meet(k, l) && wanted(self, i, j))
+            {
                 continue;
             }
-            let Some(pair) = self.pair(i, j) else { continue };
-            let solids = [i, j].map(|k| &self.colliders[k as usize].solid);
-            let bodies = self.pairs[pair].bodies;
-            let [a, b] = bodies.map(|k| &poses[k]);
+            let [of_a, of_b] = [i, j].map(|k| &self.colliders[k as usize]);
+            let solids = [&of_a.solid, &of_b.solid];
+            let [a, b] = [of_a, of_b].map(|collider| &poses[collider.body.index()]);
             let surface = solids.iter().any(|solid| solid.kind == Kind::Surface);
             let known = (!surface).then(|| separation(solids, a, b, &(a.s - b.s)));
             if known.is_some_and(|s| s.distance >= -tolerance) {
                 continue;
             }
+            // Over a plane this is known sooner than what is wanted.
+            if candidate.boxes.is_none() && !wanted(self, i, j) {
+                continue;
+            }
+            let Some(pair) = self.pair_of(candidate) else { continue };
             let first = out.len();
             self.list_at(pair, [a, b], 0.0, out);
             let deep = |touch: &Touch| touch.gap(a, b) < -tolerance;
@@ -199,7 +208,7 @@ impl World {
                 }
             }
         }
-        self.near = near;
+        self.nearby = nearby;
         out.sort_unstable_by_key(|touch| touch.key);
     }
 

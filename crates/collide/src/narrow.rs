@@ -150,10 +150,9 @@ impl Meeting<'_> {
         if n.dot(&solid.middle) + offset - solid.radius > self.reach {
             return;
         }
-        let spin = self.spin();
         for (i, corner) in solid.corners.iter().enumerate() {
             if n.dot(&corner.p) + offset - corner.round <= self.reach
-                && (!corner.mark || Self::is_flat(solid, i, &n, FLAT + spin * self.h))
+                && (!corner.mark || Self::is_flat(solid, i, &n, FLAT + self.spin() * self.h))
             {
                 out.push(self.touch(a, CORNER | index(i), FACE));
             }

@@ -739,11 +739,13 @@ impl Parts<'_> {
     fn runs_into_stop(&self, state: &State, scratch: &mut Scratch) -> bool {
         self.see_read(state, scratch);
         let Scratch { rows, bodies, stops, .. } = scratch;
-        let slow = rest_speed(bodies, self.method);
+        // Mostly nothing moves so fast that the velocities of all bodies have to be looked at.
+        let fast = 10.0 * self.method.velocity_tolerance;
         let runs = stops.watches.iter().any(|watch| {
             watch.block.is_some_and(|block| rows.mode[block] != Mode::Off)
                 && watch.now.0 >= -watch.tolerance
-                && watch.now.1 > slow
+                && watch.now.1 > fast
+                && watch.now.1 > rest_speed(bodies, self.method)
         });
         stops.seen = !runs;
         runs
