@@ -7,7 +7,7 @@ use nalgebra::Rotation3;
 use crate::convex::{self, Separation, Support};
 use crate::features::Scratch;
 use crate::narrow::Meeting;
-use crate::nearby::Asked;
+use crate::nearby::{Asked, Between, Ground};
 use crate::solid::{Kind, Placed, Solid, WITNESS};
 use crate::touch::{Feature, Touch, TouchKey};
 use crate::world::World;
@@ -171,9 +171,16 @@ impl World {
         let mut nearby = std::mem::take(&mut self.nearby);
         for candidate in &mut nearby.pairs {
             let [i, j] = candidate.colliders;
-            if let Some([k, l]) = candidate.boxes
-                && !(self.sweep.meet(k, l) && wanted(self, i, j))
-            {
+            let near = match candidate.kind {
+                Between::Boxes([k, l]) => self.sweep.meet(k, l),
+                Between::Plane { solid, plane } => {
+                    let collider = &self.colliders[candidate.colliders[solid] as usize];
+                    let Ground { n, p, .. } = &nearby.planes[plane];
+                    // Half of it is left for rounding.
+                    collider.solid.above(&poses[collider.body.index()], n, p) < -0.5 * tolerance
+                }
+            };
+            if !near || !wanted(self, i, j) {
                 continue;
             }
             let [of_a, of_b] = [i, j].map(|k| &self.colliders[k as usize]);
@@ -182,10 +189,6 @@ impl World {
             let surface = solids.iter().any(|solid| solid.kind == Kind::Surface);
             let known = (!surface).then(|| separation(solids, a, b, &(a.s - b.s)));
             if known.is_some_and(|s| s.distance >= -tolerance) {
-                continue;
-            }
-            // Over a plane this is known sooner than what is wanted.
-            if candidate.boxes.is_none() && !wanted(self, i, j) {
                 continue;
             }
             let Some(pair) = self.pair_of(candidate) else { continue };

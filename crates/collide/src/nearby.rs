@@ -14,13 +14,31 @@ const SHARE: f64 = 0.05;
 /// but for no more than this part of it, or fast bodies would be near all others.
 const MOST: f64 = 0.3;
 
+/// What two colliders are to each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Between {
+    /// Two with boxes, their numbers in the sweep.
+    Boxes([u32; 2]),
+    /// A solid, which of the two it is, over a plane, its number in [`Nearby::planes`].
+    Plane { solid: usize, plane: usize },
+}
+
+/// A plane when the list was made, and while it serves.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    body: usize,
+    pose: Pose,
+    /// Its normal and a point of it in the world.
+    pub(crate) n: Vec3,
+    pub(crate) p: Vec3,
+}
+
 /// Two colliders that may come near each other while the list serves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     /// Their numbers, the first smaller.
     pub(crate) colliders: [u32; 2],
-    /// Their boxes in the sweep; none where one of the two is a plane.
-    pub(crate) boxes: Option<[u32; 2]>,
+    pub(crate) kind: Between,
     /// Index into [`World::pairs`], once it is there.
     pub(crate) pair: Option<usize>,
 }
@@ -45,7 +63,7 @@ pub(crate) struct Nearby {
     pub(crate) boxes: Vec<u32>,
     /// All colliders with a box.
     noted: Vec<Noted>,
-    planes: Vec<(usize, Pose)>,
+    pub(crate) planes: Vec<Ground>,
     /// Room of every box beside what motion takes, m.
     slack: f64,
 }
@@ -65,14 +83,20 @@ impl Noted {
     #[inline(always)]
     fn holds(&self, pose: &Pose, motion: Option<(&Twist, f64)>, room: f64) -> bool {
         let left = self.skin - room;
-        let (way, turn) = (pose.s - self.pose.s, pose.rot - self.pose.rot);
-        let mut square = way.norm_squared() + turn.norm_squared() * self.extent2;
+        let mut square = square(pose, &self.pose, self.extent2);
         if let Some((twist, h)) = motion {
             let speed = twist.s_dot.norm_squared() + twist.omega.norm_squared() * self.extent2;
             square += h * h * speed;
         }
         left >= 0.0 && 4.0 * square <= left * left
     }
+}
+
+/// Square of the way between two poses and of their turn, the latter times `weight`.
+#[inline(always)]
+fn square(a: &Pose, b: &Pose, weight: f64) -> f64 {
+    let (way, turn) = (a.s - b.s, a.rot - b.rot);
+    way.norm_squared() + turn.norm_squared() * weight
 }
 
 impl Nearby {
@@ -91,7 +115,7 @@ impl Nearby {
     fn serves(&self, asked: &Asked<'_>, room: f64) -> bool {
         let Asked { poses, motion, .. } = *asked;
         room <= self.slack
-            && self.planes.iter().all(|(body, pose)| poses[*body] == *pose)
+            && self.planes.iter().all(|plane| square(&poses[plane.body], &plane.pose, 1.0) == 0.0)
             && match motion {
                 Some((twists, h)) => self.noted.iter().all(|noted| {
                     noted.holds(&poses[noted.body], Some((&twists[noted.body], h)), room)
@@ -117,6 +141,8 @@ impl World {
         let mut sweep = std::mem::take(&mut self.sweep);
         nearby.slack = if asked.motion.is_some() { 4.0 * room } else { nearby.slack.max(room) };
         nearby.pairs.clear();
+        nearby.planes.clear();
+        nearby.planes.extend(self.planes.iter().map(|&plane| self.ground(plane, asked.poses)));
         for (k, &i) in self.boxed.iter().enumerate() {
             let collider = &self.colliders[i as usize];
             let body = collider.body.index();
@@ -125,14 +151,15 @@ impl World {
             let middle = pose.point(&collider.solid.middle);
             let half = collider.solid.half_box(&pose.rot).add_scalar(skin);
             sweep.set(k, &middle, &half);
-            for &plane in &self.planes {
-                let (n, p) = self.plane(plane, asked.poses);
+            for (k, (&plane, Ground { n, p, .. })) in
+                self.planes.iter().zip(&nearby.planes).enumerate()
+            {
                 let high = n.dot(&(middle - p));
                 let low = collider.solid.radius.min(half.dot(&n.abs())) + skin + nearby.slack;
-                // What is no number is looked at.
-                if !(high > low) && self.may_touch(i, plane) {
+                if high <= low && self.may_touch(i, plane) {
                     let colliders = [i.min(plane), i.max(plane)];
-                    nearby.pairs.push(Candidate { colliders, boxes: None, pair: None });
+                    let kind = Between::Plane { solid: usize::from(i > plane), plane: k };
+                    nearby.pairs.push(Candidate { colliders, kind, pair: None });
                 }
             }
             (nearby.noted[k].pose, nearby.noted[k].skin) = (pose, skin);
@@ -140,19 +167,19 @@ impl World {
         sweep.pairs(|k, l| {
             let colliders = [k, l].map(|k| self.boxed[k as usize]);
             if self.may_touch(colliders[0], colliders[1]) {
-                nearby.pairs.push(Candidate { colliders, boxes: Some([k, l]), pair: None });
+                let kind = Between::Boxes([k, l]);
+                nearby.pairs.push(Candidate { colliders, kind, pair: None });
             }
         });
         nearby.pairs.sort_unstable_by_key(|pair| pair.colliders);
         nearby.boxes.clear();
-        nearby.boxes.extend(nearby.pairs.iter().filter_map(|pair| pair.boxes).flatten());
+        for pair in &nearby.pairs {
+            if let Between::Boxes(boxes) = pair.kind {
+                nearby.boxes.extend(boxes);
+            }
+        }
         nearby.boxes.sort_unstable();
         nearby.boxes.dedup();
-        nearby.planes.clear();
-        nearby.planes.extend(self.planes.iter().map(|&plane| {
-            let body = self.colliders[plane as usize].body.index();
-            (body, asked.poses[body])
-        }));
         self.nearby = nearby;
         self.sweep = sweep;
         self.nearby_known = true;
@@ -183,11 +210,12 @@ impl World {
         self.sweep = sweep;
     }
 
-    /// Normal and a point of a plane in the world.
-    fn plane(&self, plane: u32, poses: &[Pose]) -> (Vec3, Vec3) {
+    /// A plane at the poses.
+    fn ground(&self, plane: u32, poses: &[Pose]) -> Ground {
         let collider = &self.colliders[plane as usize];
-        let (face, at) = (&collider.solid.faces[0], &poses[collider.body.index()]);
-        (at.rot * face.n, at.point(&face.p))
+        let (face, body) = (&collider.solid.faces[0], collider.body.index());
+        let pose = poses[body];
+        Ground { body, pose, n: pose.rot * face.n, p: pose.point(&face.p) }
     }
 
     /// Whether two colliders may touch.

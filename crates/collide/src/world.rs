@@ -12,7 +12,7 @@ use crate::error::CollideError;
 use crate::features::Scratch;
 use crate::filter::Filter;
 use crate::narrow::{self, Meeting};
-use crate::nearby::{Asked, Candidate, Nearby};
+use crate::nearby::{Asked, Between, Candidate, Ground, Nearby};
 use crate::solid::{Kind, Solid, index};
 use crate::touch::Touch;
 
@@ -213,7 +213,9 @@ impl World {
         let mut scratch = std::mem::take(&mut self.scratch);
         // Keys begin with the colliders, in the order of which the pairs are.
         for candidate in &mut nearby.pairs {
-            if candidate.boxes.is_some_and(|[k, l]| !self.sweep.meet(k, l)) {
+            if let Between::Boxes([k, l]) = candidate.kind
+                && !self.sweep.meet(k, l)
+            {
                 continue;
             }
             let Some(pair) = self.pair_of(candidate) else { continue };
@@ -233,7 +235,13 @@ impl World {
                 margin,
             };
             let first = out.len();
-            meeting.list(&mut scratch, out);
+            match candidate.kind {
+                Between::Boxes(_) => meeting.list(&mut scratch, out),
+                Between::Plane { solid, plane } => {
+                    let Ground { n, p, .. } = &nearby.planes[plane];
+                    meeting.over_plane(solid, n, p, out);
+                }
+            }
             out[first..].sort_unstable_by_key(|touch| touch.key);
         }
         self.scratch = scratch;
