@@ -251,6 +251,8 @@ impl Scratch {
         }
         rows.overlap_allowed = tolerance;
         contacts.clear();
+        // Mostly those that touch are those that are remembered.
+        let mut next = 0;
         for touch in near.iter() {
             let gap = || {
                 let [a, b] = touch.bodies.map(|body| &bodies.poses[body]);
@@ -258,7 +260,12 @@ impl Scratch {
             };
             if all || gap() <= tolerance {
                 let key = key(touch);
-                let known = state.contacts.binary_search_by_key(&key, |memory| memory.key);
+                let known = if state.contacts.get(next).is_some_and(|memory| memory.key == key) {
+                    Ok(next)
+                } else {
+                    state.contacts.binary_search_by_key(&key, |memory| memory.key)
+                };
+                next = known.map_or_else(|at| at, |at| at + 1);
                 let fresh =
                     ContactMemory { key, impulse: [0.0; 6], slid: Vec3::zeros(), sticks: false };
                 let memory = known.map_or(fresh, |at| state.contacts[at]);
