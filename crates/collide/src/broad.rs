@@ -26,6 +26,12 @@ impl Sweep {
         self.high[i] = middle + half;
     }
 
+    /// Whether two boxes overlap.
+    pub(crate) fn meet(&self, i: u32, j: u32) -> bool {
+        let [(l, h), (m, n)] = [i, j].map(|k| (&self.low[k as usize], &self.high[k as usize]));
+        (0..3).all(|k| m[k] <= h[k] && l[k] <= n[k])
+    }
+
     /// Calls `meet` for every two boxes that overlap, the smaller number first.
     ///
     /// The order along x changes little from step to step, so that sorting by insertion takes about linear time.

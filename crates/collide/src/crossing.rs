@@ -7,6 +7,7 @@ use nalgebra::Rotation3;
 use crate::convex::{self, Separation, Support};
 use crate::features::Scratch;
 use crate::narrow::Meeting;
+use crate::nearby::{Asked, Between, Ground};
 use crate::solid::{Kind, Placed, Solid, WITNESS};
 use crate::touch::{Feature, Touch, TouchKey};
 use crate::world::World;
@@ -165,21 +166,32 @@ impl World {
         if self.is_empty() {
             return;
         }
-        self.find_near(poses, 0.0, |_, _| 0.0);
-        let near = std::mem::take(&mut self.near);
-        for &(i, j) in &near {
-            if !wanted(self, i, j) {
+        self.find_nearby(&Asked { poses, motion: None, margin: 0.0 });
+        self.set_boxes(poses, |_, _| 0.0);
+        let mut nearby = std::mem::take(&mut self.nearby);
+        for candidate in &mut nearby.pairs {
+            let [i, j] = candidate.colliders;
+            let near = match candidate.kind {
+                Between::Boxes([k, l]) => self.sweep.meet(k, l),
+                Between::Plane { solid, plane } => {
+                    let collider = &self.colliders[candidate.colliders[solid] as usize];
+                    let Ground { n, p, .. } = &nearby.planes[plane];
+                    // Half of it is left for rounding.
+                    collider.solid.above(&poses[collider.body.index()], n, p) < -0.5 * tolerance
+                }
+            };
+            if !near || !wanted(self, i, j) {
                 continue;
             }
-            let Some(pair) = self.pair(i, j) else { continue };
-            let solids = [i, j].map(|k| &self.colliders[k as usize].solid);
-            let bodies = self.pairs[pair].bodies;
-            let [a, b] = bodies.map(|k| &poses[k]);
+            let [of_a, of_b] = [i, j].map(|k| &self.colliders[k as usize]);
+            let solids = [&of_a.solid, &of_b.solid];
+            let [a, b] = [of_a, of_b].map(|collider| &poses[collider.body.index()]);
             let surface = solids.iter().any(|solid| solid.kind == Kind::Surface);
             let known = (!surface).then(|| separation(solids, a, b, &(a.s - b.s)));
             if known.is_some_and(|s| s.distance >= -tolerance) {
                 continue;
             }
+            let Some(pair) = self.pair_of(candidate) else { continue };
             let first = out.len();
             self.list_at(pair, [a, b], 0.0, out);
             let deep = |touch: &Touch| touch.gap(a, b) < -tolerance;
@@ -199,7 +211,7 @@ impl World {
                 }
             }
         }
-        self.near = near;
+        self.nearby = nearby;
         out.sort_unstable_by_key(|touch| touch.key);
     }
 

@@ -20,12 +20,12 @@ impl World {
         };
         let mut known: Option<(usize, f64)> = None;
         list.retain(|touch| {
-            let depth = deep(touch);
-            if depth <= tolerance || depth.is_nan() {
-                return true;
-            }
             let solids = touch.key.colliders.map(|k| &self.colliders[k as usize].solid);
             if solids.iter().any(|s| matches!(s.kind, Kind::Surface | Kind::Plane)) {
+                return true;
+            }
+            let depth = deep(touch);
+            if depth <= tolerance || depth.is_nan() {
                 return true;
             }
             let overlap = match known {

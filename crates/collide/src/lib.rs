@@ -17,6 +17,7 @@ mod features;
 mod filter;
 mod mesh;
 mod narrow;
+mod nearby;
 mod solid;
 mod touch;
 mod world;

@@ -142,18 +142,22 @@ impl Meeting<'_> {
     /// A solid on a half space: its corners, rounded or not, and the lowest points of its rims. The plane has no end, so
     /// that every point of the solid is held by it.
     fn on_plane(&self, a: usize, out: &mut Vec<Touch>) {
-        let (solid, plane) = (self.solids[a], &self.solids[1 - a].faces[0]);
-        let n = self.poses[1 - a].rot * plane.n;
-        let offset = n.dot(&(self.poses[a].s - self.poses[1 - a].point(&plane.p)));
+        let (plane, pose) = (&self.solids[1 - a].faces[0], self.poses[1 - a]);
+        self.over_plane(a, &(pose.rot * plane.n), &pose.point(&plane.p), out);
+    }
+
+    /// The same over the plane through `p` with the normal `n`, in the world.
+    pub(crate) fn over_plane(&self, a: usize, n: &Vec3, p: &Vec3, out: &mut Vec<Touch>) {
+        let solid = self.solids[a];
+        let offset = n.dot(&(self.poses[a].s - p));
         // The plane in the body's frame: gap = n·p + offset − round.
-        let n = self.poses[a].rot.tr_mul(&n);
+        let n = self.poses[a].rot.tr_mul(n);
         if n.dot(&solid.middle) + offset - solid.radius > self.reach {
             return;
         }
-        let spin = self.spin();
         for (i, corner) in solid.corners.iter().enumerate() {
             if n.dot(&corner.p) + offset - corner.round <= self.reach
-                && (!corner.mark || Self::is_flat(solid, i, &n, FLAT + spin * self.h))
+                && (!corner.mark || Self::is_flat(solid, i, &n, FLAT + self.spin() * self.h))
             {
                 out.push(self.touch(a, CORNER | index(i), FACE));
             }

@@ -330,6 +330,17 @@ impl Solid {
         (half.column(0) + half.column(1) + half.column(2)).map(|x| x.min(self.radius))
     }
 
+    /// How far the solid at a pose is above the plane through `p` with the normal `n`, at least.
+    pub(crate) fn above(&self, pose: &Pose, n: &Vec3, p: &Vec3) -> f64 {
+        let offset = n.dot(&(pose.s - p));
+        let n = pose.rot.tr_mul(n);
+        let lower = |low: f64, x: f64| if x < low { x } else { low };
+        let low = f64::INFINITY;
+        let low = self.corners.iter().fold(low, |low, c| lower(low, n.dot(&c.p) - c.round));
+        let low = self.rims.iter().fold(low, |low, r| lower(low, n.dot(&r.centre) - r.radius));
+        low + offset
+    }
+
     /// The feature of a number, and the radius of the solid around it.
     pub(crate) fn feature(&self, number: u32) -> (Feature, f64) {
         let i = (number & !(KIND | SECOND)) as usize;

@@ -12,6 +12,7 @@ use crate::error::CollideError;
 use crate::features::Scratch;
 use crate::filter::Filter;
 use crate::narrow::{self, Meeting};
+use crate::nearby::{Asked, Between, Candidate, Ground, Nearby};
 use crate::solid::{Kind, Solid, index};
 use crate::touch::Touch;
 
@@ -51,12 +52,15 @@ pub struct World {
     pub(crate) pairs: Vec<Pair>,
     /// Index into `pairs`, or `NEVER`.
     found: FxHashMap<(u32, u32), u32>,
-    filter: Filter,
+    pub(crate) filter: Filter,
     contact: gelenk_model::contact::ContactSettings,
-    fixed: Vec<bool>,
-    gravity: f64,
+    pub(crate) fixed: Vec<bool>,
+    pub(crate) gravity: f64,
     empty: bool,
     pub(crate) sweep: Sweep,
+    /// Pairs that may be near, and whether they have been found.
+    pub(crate) nearby: Nearby,
+    pub(crate) nearby_known: bool,
     pub(crate) near: Vec<(u32, u32)>,
     pub(crate) scratch: Scratch,
     pub(crate) list: Vec<Touch>,
@@ -99,6 +103,8 @@ impl World {
         let empty = !bodies.iter().enumerate().any(can_touch);
         Ok(World {
             sweep: Sweep::new(boxed.len()),
+            nearby: Nearby::new(boxed.iter().map(|&i| &colliders[i as usize])),
+            nearby_known: false,
             colliders,
             planes,
             boxed,
@@ -134,6 +140,7 @@ impl World {
     pub fn set_joints(&mut self, model: &Model, active: &[bool]) {
         self.filter = Filter::new(model, active);
         self.found.clear();
+        self.nearby_known = false;
         for (i, pair) in (0..).zip(&self.pairs) {
             let allowed = self.filter.allows(pair.bodies[0], pair.bodies[1]);
             self.found.insert(pair.colliders.into(), if allowed { i } else { NEVER });
@@ -162,8 +169,17 @@ impl World {
         Some(number)
     }
 
+    /// The same of a pair of the list.
+    pub(crate) fn pair_of(&mut self, candidate: &mut Candidate) -> Option<usize> {
+        if candidate.pair.is_none() {
+            let [i, j] = candidate.colliders;
+            candidate.pair = self.pair(i, j);
+        }
+        candidate.pair
+    }
+
     /// Bound on the way a point of the collider goes in h: h (|ṡ| + |ω| extent + |g| h).
-    fn way(&self, collider: &Collider, twists: &[Twist], h: f64) -> f64 {
+    pub(crate) fn way(&self, collider: &Collider, twists: &[Twist], h: f64) -> f64 {
         let i = collider.body.index();
         if self.fixed[i] {
             return 0.0;
@@ -191,13 +207,19 @@ impl World {
         if self.empty {
             return;
         }
-        self.find_near(poses, margin, |world, collider| world.way(collider, twists, h));
-        let mut near = std::mem::take(&mut self.near);
-        // Keys begin with the colliders: sorting the pairs first leaves little to sort.
-        near.sort_unstable();
+        self.find_nearby(&Asked { poses, motion: Some((twists, h)), margin });
+        self.set_boxes(poses, |world, collider| margin / 2.0 + world.way(collider, twists, h));
+        let mut nearby = std::mem::take(&mut self.nearby);
         let mut scratch = std::mem::take(&mut self.scratch);
-        for &(i, j) in &near {
-            let Some(pair) = self.pair(i, j) else { continue };
+        // Keys begin with the colliders, in the order of which the pairs are.
+        for candidate in &mut nearby.pairs {
+            if let Between::Boxes([k, l]) = candidate.kind
+                && !self.sweep.meet(k, l)
+            {
+                continue;
+            }
+            let Some(pair) = self.pair_of(candidate) else { continue };
+            let [i, j] = candidate.colliders;
             let [a, b] = [i, j].map(|k| &self.colliders[k as usize]);
             let bodies = [a.body.index(), b.body.index()];
             let reach = margin + self.way(a, twists, h) + self.way(b, twists, h);
@@ -213,45 +235,17 @@ impl World {
                 margin,
             };
             let first = out.len();
-            meeting.list(&mut scratch, out);
+            match candidate.kind {
+                Between::Boxes(_) => meeting.list(&mut scratch, out),
+                Between::Plane { solid, plane } => {
+                    let Ground { n, p, .. } = &nearby.planes[plane];
+                    meeting.over_plane(solid, n, p, out);
+                }
+            }
             out[first..].sort_unstable_by_key(|touch| touch.key);
         }
         self.scratch = scratch;
-        self.near = near;
-    }
-
-    /// Fills `near` with the pairs of colliders whose boxes, grown by `margin` and what `way` tells, overlap.
-    pub(crate) fn find_near(
-        &mut self,
-        poses: &[Pose],
-        margin: f64,
-        way: impl Fn(&World, &Collider) -> f64,
-    ) {
-        let mut near = std::mem::take(&mut self.near);
-        let mut sweep = std::mem::take(&mut self.sweep);
-        near.clear();
-        for (k, &i) in self.boxed.iter().enumerate() {
-            let collider = &self.colliders[i as usize];
-            let pose = &poses[collider.body.index()];
-            let room = margin / 2.0 + way(self, collider);
-            let middle = pose.point(&collider.solid.middle);
-            let half = collider.solid.half_box(&pose.rot).add_scalar(room);
-            sweep.set(k, &middle, &half);
-            for &plane in &self.planes {
-                let other = &self.colliders[plane as usize];
-                let face = &other.solid.faces[0];
-                let at = &poses[other.body.index()];
-                let n = at.rot * face.n;
-                let high = n.dot(&(middle - at.point(&face.p)));
-                if high <= collider.solid.radius.min(half.dot(&n.abs())) + room + margin / 2.0 {
-                    near.push((i.min(plane), i.max(plane)));
-                }
-            }
-        }
-        let boxed = &self.boxed;
-        sweep.pairs(|i, j| near.push((boxed[i as usize], boxed[j as usize])));
-        self.near = near;
-        self.sweep = sweep;
+        self.nearby = nearby;
     }
 
     /// Whether the closest points of a touch lie within the faces, edges and rims it stands for at these poses, up to the

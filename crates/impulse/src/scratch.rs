@@ -437,12 +437,12 @@ impl Bodies {
 
     /// Below this a gap is rounding of positions, m.
     pub(crate) fn position_floor(&self) -> f64 {
-        8.0 * f64::EPSILON * self.poses.iter().fold(1.0, |most, pose| larger(most, &pose.s))
+        8.0 * f64::EPSILON * largest(self.poses.iter().map(|pose| &pose.s))
     }
 
     /// Below this a velocity error is rounding of velocities, m/s.
     pub(crate) fn velocity_floor(&self) -> f64 {
-        32.0 * f64::EPSILON * self.twists.iter().fold(1.0, |most, v| larger(most, &v.s_dot))
+        32.0 * f64::EPSILON * largest(self.twists.iter().map(|v| &v.s_dot))
     }
 
     /// ω̇ of body `i` in free flight, J̃ ω̇ = (J̃ ω) × ω.
@@ -623,31 +623,41 @@ pub(crate) fn same<T, const N: usize>(
     pairs: impl Fn(&T, &T) -> [(f64, f64); N],
 ) -> bool {
     // Without branches: nearly always they are.
-    let different = |a: &T, b: &T| {
-        pairs(a, b).iter().fold(0, |bits, (x, y)| bits | (x.to_bits() ^ y.to_bits()))
-    };
-    a.len() == b.len() && a.iter().zip(b).fold(0, |bits, (a, b)| bits | different(a, b)) == 0
+    let mut different = [0; N];
+    for (a, b) in a.iter().zip(b) {
+        for (bits, (x, y)) in different.iter_mut().zip(pairs(a, b)) {
+            *bits |= x.to_bits() ^ y.to_bits();
+        }
+    }
+    a.len() == b.len() && different == [0; N]
 }
 
 /// Below this a gap of bodies at these places is rounding, m.
 pub(crate) fn position_floor(s: &[Vec3]) -> f64 {
-    8.0 * f64::EPSILON * largest(s)
+    8.0 * f64::EPSILON * largest(s.iter())
 }
 
 /// Below this a velocity error of bodies with these velocities is rounding, m/s.
 pub(crate) fn velocity_floor(s_dot: &[Vec3]) -> f64 {
-    32.0 * f64::EPSILON * largest(s_dot)
+    32.0 * f64::EPSILON * largest(s_dot.iter())
 }
 
 /// The largest component, and at least 1.
-fn largest(vectors: &[Vec3]) -> f64 {
-    vectors.iter().fold(1.0, larger)
+#[inline(always)]
+fn largest<'a>(vectors: impl Iterator<Item = &'a Vec3>) -> f64 {
+    // Along each axis by itself, so that none waits for the others.
+    let most = vectors.fold([1.0; 3], |most, v| [0, 1, 2].map(|k| higher(most[k], v[k])));
+    higher(higher(most[0], most[1]), most[2])
 }
 
 /// The largest component and `most`.
 #[inline(always)]
 pub(crate) fn larger(most: f64, v: &Vec3) -> f64 {
-    // One instruction each, and nothing of what is not a number, as `f64::max`.
-    let more = |most: f64, x: f64| if x.abs() > most { x.abs() } else { most };
-    more(more(more(most, v.x), v.y), v.z)
+    higher(higher(higher(most, v.x), v.y), v.z)
+}
+
+/// The larger of `most` and |x|: one instruction, and nothing of what is not a number, as `f64::max`.
+#[inline(always)]
+fn higher(most: f64, x: f64) -> f64 {
+    if x.abs() > most { x.abs() } else { most }
 }

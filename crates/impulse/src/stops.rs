@@ -466,14 +466,16 @@ impl Parts<'_> {
         if scratch.bodies.read_state(state) {
             scratch.forget_poses();
         }
-        self.see_read(state, scratch);
+        self.see_read(state, scratch, false);
     }
 
-    /// The same at a state that the bodies have read.
-    fn see_read(&self, state: &State, scratch: &mut Scratch) {
+    /// The same at a state that the bodies have read; `found` says that the search for contacts has been at these places.
+    fn see_read(&self, state: &State, scratch: &mut Scratch, found: bool) {
         let Scratch { rows, bodies, stops, .. } = scratch;
-        let floor = bodies.position_floor();
-        let tolerance = self.method.tolerance.max(2.0 * floor);
+        let known = found && stops.n_ends == 0;
+        let floor = if known { 0.0 } else { bodies.position_floor() };
+        let tolerance =
+            if known { rows.overlap_allowed } else { self.method.tolerance.max(2.0 * floor) };
         for watch in &mut stops.watches {
             if let Some(touch) = &watch.touch {
                 watch.tolerance = tolerance;
@@ -490,7 +492,7 @@ impl Parts<'_> {
         if scratch.balls.is_some() {
             self.see(state, scratch);
         } else {
-            self.see_read(state, scratch); // the step has read it
+            self.see_read(state, scratch, false); // the step has read it
         }
         let Scratch { rows, bodies, stops, touching, .. } = scratch;
         let mut passed = false;
@@ -737,13 +739,16 @@ impl Parts<'_> {
 
     /// Whether a touched stop or body is run into; notes where all are.
     fn runs_into_stop(&self, state: &State, scratch: &mut Scratch) -> bool {
-        self.see_read(state, scratch);
+        let found = scratch.touching.is_some();
+        self.see_read(state, scratch, found);
         let Scratch { rows, bodies, stops, .. } = scratch;
-        let slow = rest_speed(bodies, self.method);
+        // Mostly nothing moves so fast that the velocities of all bodies have to be looked at.
+        let fast = 10.0 * self.method.velocity_tolerance;
         let runs = stops.watches.iter().any(|watch| {
             watch.block.is_some_and(|block| rows.mode[block] != Mode::Off)
                 && watch.now.0 >= -watch.tolerance
-                && watch.now.1 > slow
+                && watch.now.1 > fast
+                && watch.now.1 > rest_speed(bodies, self.method)
         });
         stops.seen = !runs;
         runs

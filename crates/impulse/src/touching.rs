@@ -168,9 +168,12 @@ impl Scratch {
         if !found {
             self.find_unseen(method);
         }
-        let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
-        let Scratch { rows, touching: Some(touching), .. } = self else { return Seen::All };
+        let Scratch { rows, bodies, touching: Some(touching), .. } = self else { return Seen::All };
         let Touching { world, from, unseen, near, extra, .. } = &mut **touching;
+        if unseen.is_empty() {
+            return Seen::All;
+        }
+        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
         let mut seen = Seen::All;
         for touch in unseen.iter() {
             // Both lists are in the order of their keys.
@@ -248,11 +251,21 @@ impl Scratch {
         }
         rows.overlap_allowed = tolerance;
         contacts.clear();
+        // Mostly those that touch are those that are remembered.
+        let mut next = 0;
         for touch in near.iter() {
-            let gap = touch.gap(&bodies.poses[touch.bodies[0]], &bodies.poses[touch.bodies[1]]);
-            if all || gap <= tolerance {
+            let gap = || {
+                let [a, b] = touch.bodies.map(|body| &bodies.poses[body]);
+                touch.gap(a, b)
+            };
+            if all || gap() <= tolerance {
                 let key = key(touch);
-                let known = state.contacts.binary_search_by_key(&key, |memory| memory.key);
+                let known = if state.contacts.get(next).is_some_and(|memory| memory.key == key) {
+                    Ok(next)
+                } else {
+                    state.contacts.binary_search_by_key(&key, |memory| memory.key)
+                };
+                next = known.map_or_else(|at| at, |at| at + 1);
                 let fresh =
                     ContactMemory { key, impulse: [0.0; 6], slid: Vec3::zeros(), sticks: false };
                 let memory = known.map_or(fresh, |at| state.contacts[at]);
