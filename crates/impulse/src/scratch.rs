@@ -436,7 +436,13 @@ impl Bodies {
 
     /// Below this a velocity error is rounding of velocities, m/s.
     pub(crate) fn velocity_floor(&self) -> f64 {
-        32.0 * f64::EPSILON * self.twists.iter().fold(1.0, |most, v| larger(most, &v.s_dot))
+        let speeds = self.twists.iter().map(|Twist { s_dot: v, omega }| [v.x, v.y, v.z, omega.x]);
+        32.0 * f64::EPSILON * largest_of_three(speeds)
+    }
+
+    /// Bodies that move and have three different moments.
+    pub(crate) fn tumbling(&self) -> &[usize] {
+        &self.singles
     }
 
     /// ω̇ of body `i` in free flight, J̃ ω̇ = (J̃ ω) × ω.
