@@ -431,7 +431,9 @@ impl Bodies {
 
     /// Below this a gap is rounding of positions, m.
     pub(crate) fn position_floor(&self) -> f64 {
-        8.0 * f64::EPSILON * self.poses.iter().fold(1.0, |most, pose| larger(most, &pose.s))
+        // Four numbers that lie together are read at once; the last does not count.
+        let places = self.poses.iter().map(|Pose { s, rot }| [s.x, s.y, s.z, rot.m11]);
+        8.0 * f64::EPSILON * largest_of_three(places)
     }
 
     /// Below this a velocity error is rounding of velocities, m/s.
@@ -642,6 +644,29 @@ pub(crate) fn velocity_floor(s_dot: &[Vec3]) -> f64 {
 /// The largest component, and at least 1.
 fn largest(vectors: &[Vec3]) -> f64 {
     vectors.iter().fold(1.0, larger)
+}
+
+/// The largest of the first three of all these, and at least 1; what is not a number does not count.
+#[inline(always)]
+fn largest_of_three(all: impl Iterator<Item = [f64; LANES]>) -> f64 {
+    let without_sign = f64::from_bits(u64::MAX >> 1);
+    let three = F::new([without_sign, without_sign, without_sign, 0.0]);
+    largest_lane(all.fold(F::ONE, |most, four| (F::new(four) & three).fast_max(most)))
+}
+
+/// The largest component of these velocities, and at least 1.
+pub(crate) fn largest_speed(twists: &[Twist]) -> f64 {
+    largest_lane(twists.iter().fold(F::ONE, |most, Twist { s_dot: v, omega: w }| {
+        // Four numbers that lie together are read at once, two of them twice.
+        let most = F::new([v.x, v.y, v.z, w.x]).abs().fast_max(most);
+        F::new([v.z, w.x, w.y, w.z]).abs().fast_max(most)
+    }))
+}
+
+#[inline(always)]
+fn largest_lane(most: F) -> f64 {
+    let [a, b, c, d] = most.to_array();
+    a.max(b).max(c.max(d))
 }
 
 /// The largest component and `most`.

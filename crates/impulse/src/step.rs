@@ -11,7 +11,7 @@ use crate::flight;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
-use crate::scratch::{Bodies, Scratch, larger, position_floor, velocity_floor};
+use crate::scratch::{Bodies, Scratch, larger, largest_speed, position_floor, velocity_floor};
 use crate::solver::{
     land_in_lanes, settle_end, settle_kick, settle_start, sweep_positions, sweep_velocities,
 };
@@ -522,8 +522,7 @@ fn end_kick(
 
 /// Below this a change of these velocities is rounding.
 pub(crate) fn velocity_floor_of(twists: &[Twist]) -> f64 {
-    let speed = twists.iter().fold(1.0, |most, v| larger(larger(most, &v.s_dot), &v.omega));
-    64.0 * f64::EPSILON * speed
+    64.0 * f64::EPSILON * largest_speed(twists)
 }
 
 /// The velocities in one row of numbers. (6 n_bodies)
