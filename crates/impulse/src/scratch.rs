@@ -410,9 +410,9 @@ impl Bodies {
 
     /// Writes the velocities to the state.
     pub fn write_velocities(&self, state: &mut State) {
-        for (i, twist) in self.twists.iter().enumerate() {
-            state.s_dot[i] = twist.s_dot;
-            state.omega[i] = twist.omega;
+        let velocities = state.s_dot.iter_mut().zip(&mut state.omega);
+        for (twist, (s_dot, omega)) in self.twists.iter().zip(velocities) {
+            (*s_dot, *omega) = (twist.s_dot, twist.omega);
         }
     }
 

@@ -185,8 +185,8 @@ impl State {
 
     /// Writes the twists of all bodies. (n_bodies)
     pub fn write_twists(&self, twists: &mut [Twist]) {
-        for (i, twist) in twists.iter_mut().enumerate() {
-            *twist = Twist { s_dot: self.s_dot[i], omega: self.omega[i] };
+        for ((twist, s_dot), omega) in twists.iter_mut().zip(&self.s_dot).zip(&self.omega) {
+            *twist = Twist { s_dot: *s_dot, omega: *omega };
         }
     }
 }
