@@ -16,7 +16,8 @@ pub(crate) struct Drives {
     pub axes: Vec<Driven>,
     /// The axis of each force. (n forces)
     of_force: Vec<Option<usize>>,
-    /// Whether all laws that read velocities act along joint coordinates; constant.
+    /// Whether all laws act along joint coordinates, and whether all that read velocities do; constant.
+    all_along: bool,
     complete: bool,
     /// Where all laws are torques of hinges: each with its axis and its ledger line; constant. (n forces)
     torques: Vec<Torque>,
@@ -148,7 +149,8 @@ impl Drives {
             of_body[own.bodies[0]].push((k, -1.0));
             of_body[own.bodies[1]].push((k, 1.0));
         }
-        Drives { ready: false, axes, of_force, complete, torques, of_body }
+        let all_along = !of_force.contains(&None);
+        Drives { ready: false, axes, of_force, all_along, complete, torques, of_body }
     }
 
     /// Whether all laws are torques of hinges: then they are kept by axis, and bodies have no wrenches.
@@ -232,25 +234,25 @@ impl Drives {
         self.ready = true;
     }
 
-    /// The energy that laws of each ledger line give at an instant, over `dt` seconds, where all act along joint coordinates: τ dt · ½ (q̇⁻ + q̇⁺); and
-    /// what of it goes in or out, all together. None where some do not.
+    /// The energy that laws that work and laws that dissipate give at an instant, over `dt` seconds, where all laws act along joint coordinates:
+    /// τ dt · ½ (q̇⁻ + q̇⁺); and what of it goes in or out, all together. None where some do not.
     pub(crate) fn given(
         &self,
         before: &[Twist],
         after: &[Twist],
         dt: f64,
-    ) -> Option<([f64; 3], f64)> {
-        if self.of_force.contains(&None) {
+    ) -> Option<([f64; 2], f64)> {
+        if !self.all_along {
             return None;
         }
-        let (mut sums, mut size) = ([0.0; 3], 0.0);
+        let (mut sums, mut size) = ([0.0; 2], 0.0);
         for own in &self.axes {
             let rates = own.both.unwrap_or_else(|| own.rate_of(before) + own.rate_of(after));
             let way = 0.5 * dt * rates;
-            for (sum, force) in sums.iter_mut().zip(own.lines) {
-                *sum += force * way;
-            }
-            size += (own.lines[1] * way).abs() + (own.lines[2] * way).abs();
+            let [_, worked, dissipated] = own.lines.map(|force| force * way);
+            sums[0] += worked;
+            sums[1] += dissipated;
+            size += worked.abs() + dissipated.abs();
         }
         Some((sums, size))
     }
