@@ -3,6 +3,7 @@
 mod beside;
 mod build;
 mod dual;
+mod quick;
 mod registers;
 mod series;
 
@@ -12,6 +13,7 @@ use crate::node::Expr;
 use crate::numeric;
 use crate::pool::Pool;
 use build::Builder;
+use quick::Quick;
 
 /// Expressions compiled for fast repeated evaluation.
 ///
@@ -34,6 +36,8 @@ use build::Builder;
 #[derive(Clone, Debug)]
 pub struct Tape {
     code: Vec<Instruction>,
+    /// The same for plain numbers, if registers are few.
+    quick: Option<Quick>,
     /// Values of the first registers.
     constants: Vec<f64>,
     n_inputs: usize,
@@ -95,6 +99,11 @@ impl Tape {
     /// [`n_registers`](Self::n_registers) or [`n_outputs`](Self::n_outputs).
     pub fn eval(&self, inputs: &[f64], registers: &mut [f64], outputs: &mut [f64]) {
         let n_constants = self.constants.len();
+        if let Some(quick) = &self.quick {
+            assert!(registers.len() >= self.n_registers, "too few registers");
+            quick.eval(&self.constants, &inputs[..self.n_inputs], &self.outputs, outputs);
+            return;
+        }
         let r = &mut registers[..self.n_registers];
         r[..n_constants].copy_from_slice(&self.constants);
         r[n_constants..n_constants + self.n_inputs].copy_from_slice(&inputs[..self.n_inputs]);

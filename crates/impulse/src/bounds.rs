@@ -397,7 +397,8 @@ impl Rows {
     /// Whether friction did through all stages of a step of length `h` what it was taken to do: the sliding direction
     /// stayed, and what holds needed no more than F.
     pub(crate) fn friction_kept(&self, model: &Model, bodies: &Bodies, h: f64) -> bool {
-        (0..self.blocks.len()).all(|i| match self.mode[i] {
+        // Hinges are equations.
+        (self.first_apart()..self.blocks.len()).all(|i| match self.mode[i] {
             Mode::Slip(sign) => sign * self.rate(i, bodies) > 0.0,
             Mode::Stick => self.spent[i].abs() <= friction_force(model, i) * h.abs(),
             _ => true,
@@ -406,7 +407,7 @@ impl Rows {
 
     /// Lets the places where friction holds follow the coordinates that slip.
     pub(crate) fn follow_held(&self, model: &Model, state: &mut State) {
-        for (i, block) in model.rows.iter().enumerate() {
+        for (i, block) in model.rows.iter().enumerate().skip(self.first_apart()) {
             let RowKind::Friction(friction) = &block.kind else { continue };
             let row = block.first_row;
             let holds = match self.mode[i] {

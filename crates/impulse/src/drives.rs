@@ -16,7 +16,8 @@ pub(crate) struct Drives {
     pub axes: Vec<Driven>,
     /// The axis of each force. (n forces)
     of_force: Vec<Option<usize>>,
-    /// Whether all laws that read velocities act along joint coordinates; constant.
+    /// Whether all laws act along joint coordinates, and whether all that read velocities do; constant.
+    all_along: bool,
     complete: bool,
     /// Where all laws are torques of hinges: each with its axis and its ledger line; constant. (n forces)
     torques: Vec<Torque>,
@@ -161,10 +162,12 @@ impl Drives {
             of_body[own.bodies[0]].push((k, -1.0));
             of_body[own.bodies[1]].push((k, 1.0));
         }
+        let all_along = !of_force.contains(&None);
         Drives {
             ready: false,
             axes,
             of_force,
+            all_along,
             complete,
             torques,
             one_servo_each,
@@ -295,31 +298,33 @@ impl Drives {
         self.ready = true;
     }
 
-    /// The energy that laws of each ledger line give at an instant, over `dt` seconds, where all act along joint coordinates: τ dt · ½ (q̇⁻ + q̇⁺); and
-    /// what of it goes in or out, all together. None where some do not.
+    /// The energy that laws that work and laws that dissipate give at an instant, over `dt` seconds, where all laws act along joint coordinates:
+    /// τ dt · ½ (q̇⁻ + q̇⁺); and what of it goes in or out, all together. None where some do not.
     pub(crate) fn given(
         &self,
         before: &[Twist],
         after: &[Twist],
         dt: f64,
-    ) -> Option<([f64; 3], f64)> {
+    ) -> Option<([f64; 2], f64)> {
         if let Some([sum, size]) = self.exchange {
-            let line = self.torques[0].line;
-            let mut sums = [0.0; 3];
-            sums[line] = 0.5 * dt * sum;
-            return Some((sums, if line > 0 { (0.5 * dt * size).abs() } else { 0.0 }));
+            let (given, size) = (0.5 * dt * sum, (0.5 * dt * size).abs());
+            return Some(match self.torques[0].line {
+                0 => ([0.0; 2], 0.0),
+                1 => ([given, 0.0], size),
+                _ => ([0.0, given], size),
+            });
         }
-        if self.of_force.contains(&None) {
+        if !self.all_along {
             return None;
         }
-        let (mut sums, mut size) = ([0.0; 3], 0.0);
+        let (mut sums, mut size) = ([0.0; 2], 0.0);
         for own in &self.axes {
             let rates = own.both.unwrap_or_else(|| own.rate_of(before) + own.rate_of(after));
             let way = 0.5 * dt * rates;
-            for (sum, force) in sums.iter_mut().zip(own.lines) {
-                *sum += force * way;
-            }
-            size += (own.lines[1] * way).abs() + (own.lines[2] * way).abs();
+            let [_, worked, dissipated] = own.lines.map(|force| force * way);
+            sums[0] += worked;
+            sums[1] += dissipated;
+            size += worked.abs() + dissipated.abs();
         }
         Some((sums, size))
     }

@@ -167,8 +167,8 @@ pub(crate) fn book(bodies: &Bodies, loads: &Loads, dt: f64, report: &mut StepRep
     if let (true, Some((given, size))) =
         (bodies.all_turn, loads.drives.given(&bodies.twists_before, &bodies.twists, dt))
     {
-        report.work += given[1];
-        report.dissipation -= given[2];
+        report.work += given[0];
+        report.dissipation -= given[1];
         return size;
     }
     for i in (0..bodies.twists.len()).filter(|&i| !bodies.fixed[i]) {

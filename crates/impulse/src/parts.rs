@@ -103,6 +103,30 @@ pub(crate) struct Parts<'a> {
     pub kept: bool,
 }
 
+/// Energies after a step, J: the kinetic energy, what came from nowhere, and what contacts and friction gave.
+#[derive(Clone, Copy)]
+struct Outcome {
+    kinetic: f64,
+    defect: f64,
+    made: f64,
+}
+
+/// What counts beside the kinetic energy, J: what bodies at rest get in a step, and that with all else that is excused.
+#[derive(Clone, Copy)]
+struct Room {
+    fall: f64,
+    excused: f64,
+}
+
+/// What is to be said of a step's energies.
+enum Verdict {
+    Good,
+    /// Contacts turn the motion.
+    Turned,
+    /// This much comes from nowhere, J.
+    Wrong(f64),
+}
+
 /// What has been told of halvings, so that trouble that lasts is not told in every step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
@@ -252,11 +276,19 @@ impl Parts<'_> {
         };
         let change = kinetic + potential - self.kinetic - self.potential;
         let defect = change - report.work + report.dissipation + report.impact_loss;
-        let fall = self.energy_of_a_fall(scratch, part, 0.0);
-        let excused = fall + self.excused_energy(scratch, part);
-        let scale = self.kinetic.max(kinetic.min(2.0 * self.kinetic + excused));
+        // Contacts and friction take energy; what they give is the error of the step.
+        let made = -report.impact_loss.min(0.0) - report.dissipation.min(0.0);
+        let outcome = Outcome { kinetic, defect, made };
+        // All that is excused beside weight makes limits wider: what is good without it is good.
+        let mut room = self.room_of_weight(scratch, part);
+        let mut verdict = self.judge(&outcome, &room, scratch, level);
+        if self.method.gentle || !matches!(verdict, Verdict::Good) {
+            room = self.room(scratch, part);
+            verdict = self.judge(&outcome, &room, scratch, level);
+        }
         // Energies of the impulses at both ends: kinetic energy rises by the one at the start and falls by the one at the end.
         let kick = report.kick.max(report.kick + defect);
+        let scale = self.scale(&outcome, &room);
         if self.method.gentle && level < ENERGY_HALVINGS && self.kicks(kick, scale, scratch) {
             self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);
@@ -268,6 +300,29 @@ impl Parts<'_> {
             state.clone_from(&scratch.saved);
             return Err(StepError::Dampers { thrown, t: scratch.saved.t + part });
         }
+        let t = scratch.saved.t + part;
+        let refused = match verdict {
+            Verdict::Good => None,
+            Verdict::Turned => {
+                Some(StepError::Turned { through: scratch.rows.through_contacts, t })
+            }
+            Verdict::Wrong(defect) => Some(StepError::Energy { defect, kinetic: self.kinetic, t }),
+        };
+        if let Some(error) = refused {
+            self.totals.corrections += report.corrections;
+            state.clone_from(&scratch.saved);
+            return Err(error);
+        }
+        (self.kinetic, self.potential) = (kinetic, potential);
+        self.tell_loose(scratch, state.t);
+        self.add(report, scratch);
+        Ok(())
+    }
+
+    /// Whether the energies after a step are what they should be.
+    fn judge(&self, outcome: &Outcome, room: &Room, scratch: &Scratch, level: u32) -> Verdict {
+        let (Outcome { defect, made, .. }, Room { fall, excused }) = (*outcome, *room);
+        let scale = self.scale(outcome, room);
         let accepted = if level >= ENERGY_HALVINGS {
             defect <= self.kinetic + 10.0 * excused
         } else if scratch.corrects_velocities(self.method, true) {
@@ -279,8 +334,6 @@ impl Parts<'_> {
             // Velocities across the joints, h/2 times the forces, blur the kinetic energy.
             defect.abs() <= 2.0 * ENERGY_PART * scale + 10.0 * excused
         };
-        // Contacts and friction take energy; what they give is the error of the step.
-        let made = -report.impact_loss.min(0.0) - report.dissipation.min(0.0);
         let halved = usize::from(level > 0);
         let too_much = made > CONTACT_SHARE * scratch.rows.exchanged
             && made > CONTACT_PART[halved] * (scale + excused)
@@ -289,31 +342,35 @@ impl Parts<'_> {
         let explodes = made > ENERGY_PART * (self.kinetic + excused);
         let made_by_contacts =
             !scratch.rows.contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
-        let through = scratch.rows.through_contacts;
+        if made_by_contacts {
+            return Verdict::Wrong(made);
+        }
+        if !accepted {
+            return Verdict::Wrong(defect);
+        }
         // Where impacts are made in one go with the step, they are what goes through.
+        let most = fall + CONTACT_THROUGH * self.energy_scale.max(scale + excused);
         let turned = !scratch.rows.at_once
             && level < ENERGY_HALVINGS
-            && through > fall + CONTACT_THROUGH * self.energy_scale.max(scale + excused);
-        if accepted && turned && !made_by_contacts {
-            self.totals.corrections += report.corrections;
-            state.clone_from(&scratch.saved);
-            return Err(StepError::Turned { through, t: scratch.saved.t + part });
-        }
-        let accepted = accepted && !made_by_contacts;
-        let defect = if made_by_contacts { made } else { defect };
-        if !accepted {
-            self.totals.corrections += report.corrections;
-            state.clone_from(&scratch.saved);
-            return Err(StepError::Energy {
-                defect,
-                kinetic: self.kinetic,
-                t: scratch.saved.t + part,
-            });
-        }
-        (self.kinetic, self.potential) = (kinetic, potential);
-        self.tell_loose(scratch, state.t);
-        self.add(report, scratch);
-        Ok(())
+            && scratch.rows.through_contacts > most;
+        if turned { Verdict::Turned } else { Verdict::Good }
+    }
+
+    /// The kinetic energy that errors are measured by, J.
+    fn scale(&self, outcome: &Outcome, room: &Room) -> f64 {
+        self.kinetic.max(outcome.kinetic.min(2.0 * self.kinetic + room.excused))
+    }
+
+    /// What counts beside the kinetic energy in a step.
+    fn room(&self, scratch: &Scratch, part: f64) -> Room {
+        let fall = self.energy_of_a_fall(scratch, part, 0.0);
+        Room { fall, excused: fall + self.excused_energy(scratch, part) }
+    }
+
+    /// The same without force elements and gaps.
+    fn room_of_weight(&self, scratch: &Scratch, part: f64) -> Room {
+        let fall = self.energy_of_weight(scratch, part, 0.0);
+        Room { fall, excused: fall + ENERGY_FLOOR * self.energy_scale }
     }
 
     /// What dampers may give where stages begin, J: half of the kinetic energy there is, which a damper gives that alone would stop its bodies in 0.45
@@ -343,14 +400,18 @@ impl Parts<'_> {
 
     /// What bodies at rest get in `h` seconds from gravity, an acceleration beside it and the force elements, J.
     fn energy_of_a_fall(&self, scratch: &Scratch, h: f64, acceleration: f64) -> f64 {
-        let Scratch { bodies, loads, .. } = scratch;
-        let speed = (self.model.gravity.norm() + acceleration) * h;
         let pushed = if self.model.forces.is_empty() {
             0.0
         } else {
-            energy_from_rest(bodies, loads, true, h)
+            energy_from_rest(&scratch.bodies, &scratch.loads, true, h)
         };
-        0.5 * bodies.total_mass * speed * speed + pushed
+        self.energy_of_weight(scratch, h, acceleration) + pushed
+    }
+
+    /// The same without the force elements.
+    fn energy_of_weight(&self, scratch: &Scratch, h: f64, acceleration: f64) -> f64 {
+        let speed = (self.model.gravity.norm() + acceleration) * h;
+        0.5 * scratch.bodies.total_mass * speed * speed
     }
 
     /// Whether the impulses of the joints hold more energy than gravity, force elements and turning with v²/L explain in an asked

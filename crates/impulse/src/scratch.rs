@@ -416,9 +416,9 @@ impl Bodies {
 
     /// Writes the velocities to the state.
     pub fn write_velocities(&self, state: &mut State) {
-        for (i, twist) in self.twists.iter().enumerate() {
-            state.s_dot[i] = twist.s_dot;
-            state.omega[i] = twist.omega;
+        let velocities = state.s_dot.iter_mut().zip(&mut state.omega);
+        for (twist, (s_dot, omega)) in self.twists.iter().zip(velocities) {
+            (*s_dot, *omega) = (twist.s_dot, twist.omega);
         }
     }
 
@@ -437,12 +437,20 @@ impl Bodies {
 
     /// Below this a gap is rounding of positions, m.
     pub(crate) fn position_floor(&self) -> f64 {
-        8.0 * f64::EPSILON * largest(self.poses.iter().map(|pose| &pose.s))
+        // Four numbers that lie together are read at once; the last does not count.
+        let places = self.poses.iter().map(|Pose { s, rot }| [s.x, s.y, s.z, rot.m11]);
+        8.0 * f64::EPSILON * largest_of_three(places)
     }
 
     /// Below this a velocity error is rounding of velocities, m/s.
     pub(crate) fn velocity_floor(&self) -> f64 {
-        32.0 * f64::EPSILON * largest(self.twists.iter().map(|v| &v.s_dot))
+        let speeds = self.twists.iter().map(|Twist { s_dot: v, omega }| [v.x, v.y, v.z, omega.x]);
+        32.0 * f64::EPSILON * largest_of_three(speeds)
+    }
+
+    /// Bodies that move and have three different moments.
+    pub(crate) fn tumbling(&self) -> &[usize] {
+        &self.singles
     }
 
     /// ω̇ of body `i` in free flight, J̃ ω̇ = (J̃ ω) × ω.
@@ -648,6 +656,29 @@ fn largest<'a>(vectors: impl Iterator<Item = &'a Vec3>) -> f64 {
     // Along each axis by itself, so that none waits for the others.
     let most = vectors.fold([1.0; 3], |most, v| [0, 1, 2].map(|k| higher(most[k], v[k])));
     higher(higher(most[0], most[1]), most[2])
+}
+
+/// The largest of the first three of all these, and at least 1; what is not a number does not count.
+#[inline(always)]
+fn largest_of_three(all: impl Iterator<Item = [f64; LANES]>) -> f64 {
+    let without_sign = f64::from_bits(u64::MAX >> 1);
+    let three = F::new([without_sign, without_sign, without_sign, 0.0]);
+    largest_lane(all.fold(F::ONE, |most, four| (F::new(four) & three).fast_max(most)))
+}
+
+/// The largest component of these velocities, and at least 1.
+pub(crate) fn largest_speed(twists: &[Twist]) -> f64 {
+    largest_lane(twists.iter().fold(F::ONE, |most, Twist { s_dot: v, omega: w }| {
+        // Four numbers that lie together are read at once, two of them twice.
+        let most = F::new([v.x, v.y, v.z, w.x]).abs().fast_max(most);
+        F::new([v.z, w.x, w.y, w.z]).abs().fast_max(most)
+    }))
+}
+
+#[inline(always)]
+fn largest_lane(most: F) -> f64 {
+    let [a, b, c, d] = most.to_array();
+    a.max(b).max(c.max(d))
 }
 
 /// The largest component and `most`.

@@ -136,7 +136,7 @@ impl<'m> Simulation<'m> {
             let error = StepError::Jump { block: jump.block, size: jump.size, t: jump.t };
             return Err(explain(&self.model, &self.state, self.steps + 1, &error, h));
         }
-        for i in 0..self.model.n_bodies() {
+        for &i in self.scratch.bodies.tumbling() {
             let omega = &self.state.omega[i];
             check_turn(&self.scratch.bodies, i, omega, &self.method, h, t)
                 .map_err(|error| explain(&self.model, &self.state, self.steps + 1, &error, h))?;

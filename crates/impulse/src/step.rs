@@ -1,7 +1,7 @@
 //! One time step.
 
 use gelenk_model::joint::{JointKind, MAX_COORDINATES};
-use gelenk_model::math::Vec3;
+use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::rows::Instant;
 use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Model, rows::unwrap_angle};
@@ -11,7 +11,7 @@ use crate::flight;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
-use crate::scratch::{Bodies, Scratch, larger, position_floor, velocity_floor};
+use crate::scratch::{Bodies, Scratch, larger, largest_speed, position_floor, velocity_floor};
 use crate::solver::{
     land_in_lanes, settle_end, settle_kick, settle_start, sweep_positions, sweep_velocities,
 };
@@ -522,8 +522,7 @@ fn end_kick(
 
 /// Below this a change of these velocities is rounding.
 pub(crate) fn velocity_floor_of(twists: &[Twist]) -> f64 {
-    let speed = twists.iter().fold(1.0, |most, v| larger(larger(most, &v.s_dot), &v.omega));
-    64.0 * f64::EPSILON * speed
+    64.0 * f64::EPSILON * largest_speed(twists)
 }
 
 /// The velocities in one row of numbers. (6 n_bodies)
@@ -658,14 +657,19 @@ pub(crate) fn energies_read(model: &Model, state: &State, scratch: &mut Scratch)
     use gelenk_model::force::ForceContext;
     let Scratch { bodies, loads, work, .. } = scratch;
     let (mut kinetic, mut potential) = (0.0, 0.0);
-    for i in 0..bodies.fixed.len() {
+    let n = bodies.fixed.len();
+    // Of one length, so that no index needs a check.
+    let (poses, mass, inertia) = (&bodies.poses[..n], &bodies.mass[..n], &bodies.inertia[..n]);
+    let (gravity, s) = (&bodies.gravity[..n], &state.s[..n]);
+    let (s_dot, omega) = (&state.s_dot[..n], &state.omega[..n]);
+    for i in 0..n {
         if bodies.fixed[i] {
             continue;
         }
-        let omega_body = bodies.poses[i].rot.tr_mul(&state.omega[i]);
-        let spin = bodies.inertia[i].component_mul(&omega_body).dot(&omega_body);
-        kinetic += 0.5 * (bodies.mass[i] * state.s_dot[i].norm_squared() + spin);
-        potential -= bodies.mass[i] * bodies.gravity[i].dot(&state.s[i]);
+        let own = in_axes(&poses[i].rot, &omega[i]);
+        let spin = inertia[i].component_mul(&own).dot(&own);
+        kinetic += 0.5 * (mass[i] * s_dot[i].norm_squared() + spin);
+        potential -= mass[i] * gravity[i].dot(&s[i]);
     }
     if !model.forces.is_empty() {
         let (poses, twists) = (&bodies.poses, &bodies.twists);
@@ -678,4 +682,12 @@ pub(crate) fn energies_read(model: &Model, state: &State, scratch: &mut Scratch)
         }
     }
     (kinetic, potential)
+}
+
+/// Rᵀ v.
+#[inline]
+fn in_axes(rot: &Mat3, v: &Vec3) -> Vec3 {
+    let along = |[x, y, z]: [f64; 3]| x * v.x + y * v.y + z * v.z;
+    let [x, y, z] = rot.data.0;
+    Vec3::new(along(x), along(y), along(z))
 }

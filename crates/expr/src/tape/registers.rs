@@ -1,6 +1,7 @@
 //! From operations to instructions: fuse, order, assign registers.
 
 use super::build::{Operation, Program, Value};
+use super::quick::Quick;
 use super::{Instruction, Op, Tape};
 use crate::error::CompileError;
 
@@ -40,8 +41,9 @@ pub(super) fn allocate(mut list: Program, n_inputs: usize) -> Result<Tape, Compi
         assigned[i as usize] = target;
         code.push(Instruction { op: operation.op, target, a, b, c });
     }
-    let outputs = list.outputs.iter().map(|&value| register(value, &assigned)).collect();
-    Ok(Tape { code, constants, n_inputs, n_registers: registers.n, outputs })
+    let outputs: Vec<u32> = list.outputs.iter().map(|&value| register(value, &assigned)).collect();
+    let quick = Quick::new(&code, &outputs, registers.n);
+    Ok(Tape { code, quick, constants, n_inputs, n_registers: registers.n, outputs })
 }
 
 /// Makes a·b ± c one instruction where the product has no other use. The rounding stays that

@@ -164,7 +164,11 @@ pub fn turn(spinner: &Spinner<'_>, omega: &Vec3, flight: Flight, h: f64) -> Quat
                 }
                 return exp(&((omega - c * e) * h)) * exp(&(e * (c * h)));
             }
-            Top::Asymmetric => {}
+            Top::Asymmetric => {
+                let own = spinner.rot.tr_mul(omega);
+                let (r, _) = taylor::converged(spinner.inertia, spinner.inertia_inv, &own, h);
+                return Quaternion::from_parts(r.w, spinner.rot * r.imag());
+            }
         }
     }
     fly(spinner, omega, flight, h).0

@@ -3,6 +3,8 @@
 use gelenk_model::math::Vec3;
 use nalgebra::Quaternion;
 
+use crate::lanes::{F, mul_add};
+
 /// The highest order of [`taylor`]; at |ω| h ≤ 1 terms beyond the 30th are below rounding.
 pub const MAX_ORDER: u32 = 60;
 
@@ -10,6 +12,13 @@ pub const MAX_ORDER: u32 = 60;
 const N: usize = MAX_ORDER as usize + 2;
 const FEW: usize = 16;
 const FAST: f64 = 0.05;
+
+/// The same for eight terms: 0.005⁸ < 1e-18.
+const FEWEST: usize = 8;
+const FASTEST: f64 = 0.005;
+
+/// A term this much below the sum does not change it.
+const SMALL: f64 = 1e-18;
 
 /// Most parts of one flight, half a radian each: a body that turns farther in a step is not followed.
 const MOST_PARTS: f64 = 2000.0;
@@ -77,6 +86,9 @@ pub(super) fn converged(
     let part = h / parts;
     // The terms of order n are below (speed h)ⁿ.
     let fall = speed * part.abs();
+    if fall < FASTEST {
+        return slow_part(inertia, inertia_inv, omega, h, fall);
+    }
     let mut total = Quaternion::identity();
     let mut w = *omega;
     let mut done = 0.0;
@@ -106,8 +118,6 @@ fn one_part<const N: usize>(
     h: f64,
     fall: f64,
 ) -> (Quaternion<f64>, Vec3) {
-    /// A term this much below the sum does not change it.
-    const SMALL: f64 = 1e-18;
     let mut series = Series::<N>::start(*omega);
     let (mut r, mut w) = (Quaternion::identity(), *omega);
     let (mut power, mut most) = (1.0, 1.0);
@@ -122,6 +132,94 @@ fn one_part<const N: usize>(
         }
     }
     (r, w)
+}
+
+/// A whole flight of a body that turns little: [`one_part`], normalized, four numbers at a time.
+///
+/// With c_n = ½ a_n hⁿ⁺¹ and d_n = b_n hⁿ the series is free of h:
+/// ```text
+/// (n+1) c_{n+1} = −2 J⁻¹ Σ_k c_k × J c_{n−k},      c_0 = ½ h ω
+/// (n+1) d_{n+1} = Σ_k d_k ∘ c_{n−k},               d_0 = 1
+/// ```
+fn slow_part(
+    inertia: &Vec3,
+    inertia_inv: &Vec3,
+    omega: &Vec3,
+    h: f64,
+    fall: f64,
+) -> (Quaternion<f64>, Vec3) {
+    /// 1/(n+1).
+    const PART: [f64; FEWEST] =
+        [1.0, 1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0, 1.0 / 5.0, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0];
+    let across = Vec3::new(inertia.y - inertia.z, inertia.z - inertia.x, inertia.x - inertia.y);
+    let twice = across.component_mul(inertia_inv) * 2.0;
+    let twice = F::new([0.0, twice.x, twice.y, twice.z]);
+    let start = omega * (0.5 * h);
+    let mut c = F::new([0.0, start.x, start.y, start.z]);
+    let mut terms = [Term::new(c, F::new([1.0, 0.0, 0.0, 0.0])); FEWEST];
+    let (mut r, mut later) = (F::new([1.0, 0.0, 0.0, 0.0]), F::ZERO);
+    let mut most = 1.0;
+    for (n, part) in PART.iter().enumerate() {
+        // d_0 ∘ c_n = c_n.
+        let (mut pairs, mut rate) = (terms[0].next() * terms[n].after(), c);
+        for (own, other) in terms[1..=n].iter().zip(terms[..n].iter().rev()) {
+            pairs = mul_add(own.next(), other.after(), pairs);
+            let [_, x, y, z] = other.c;
+            rate = mul_add(own.turns[0], F::splat(x), rate);
+            rate = mul_add(own.turns[1], F::splat(y), rate);
+            rate = mul_add(own.turns[2], F::splat(z), rate);
+        }
+        let part = F::splat(*part);
+        let d = rate * part;
+        c = twice * pairs * part;
+        r += d;
+        later += c;
+        most *= fall;
+        if most <= SMALL {
+            break;
+        }
+        if let Some(term) = terms.get_mut(n + 1) {
+            *term = Term::new(c, d);
+        }
+    }
+    let [w, i, j, k] = r.to_array();
+    let norm = (w * w + i * i + j * j + k * k).sqrt();
+    let [w, i, j, k] = (r / F::splat(norm)).to_array();
+    // Without time nothing comes later.
+    let scale = if h == 0.0 { 0.0 } else { 2.0 / h };
+    let [_, x, y, z] = later.to_array();
+    (Quaternion::new(w, i, j, k), omega + Vec3::new(x, y, z) * scale)
+}
+
+/// A term of [`slow_part`], as its sums need it. Lanes are those of a quaternion: w, x, y, z.
+#[derive(Clone, Copy)]
+struct Term {
+    c: [f64; 4],
+    /// d ∘ e_x, d ∘ e_y, d ∘ e_z.
+    turns: [F; 3],
+}
+
+impl Term {
+    #[inline]
+    fn new(c: F, d: F) -> Term {
+        let [w, i, j, k] = d.to_array();
+        let turns = [F::new([-i, w, k, -j]), F::new([-j, -k, w, i]), F::new([-k, j, -i, w])];
+        Term { c: c.to_array(), turns }
+    }
+
+    /// (y, z, x) of c.
+    #[inline]
+    fn next(&self) -> F {
+        let [w, x, y, z] = self.c;
+        F::new([w, y, z, x])
+    }
+
+    /// (z, x, y) of c.
+    #[inline]
+    fn after(&self) -> F {
+        let [w, x, y, z] = self.c;
+        F::new([w, z, x, y])
+    }
 }
 
 /// The scaled derivatives a_n, b_n found so far.
