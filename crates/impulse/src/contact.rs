@@ -293,21 +293,27 @@ impl Rows {
 
     /// Largest eigenvalues of the blocks of contacts.
     pub(crate) fn find_stiffest(&mut self) {
-        for k in 0..self.roles.len() {
-            let block = &self.blocks[self.model_size.blocks + k];
+        let Rows { blocks, jac, response, stiffest, model_size, .. } = self;
+        for (block, stiffest) in blocks[model_size.blocks..].iter().zip(stiffest) {
             let own = block.jac..block.jac + 12 * block.n_rows;
-            let (jac, _) = self.jac[own.clone()].as_chunks::<12>();
-            let (response, _) = self.response[own].as_chunks::<12>();
-            let entry = |i: usize, j: usize| -> f64 {
-                let part =
-                    |n: usize| -> f64 { (n..n + 6).map(|n| jac[i][n] * response[j][n]).sum() };
-                part(0) + part(6)
+            let (jac, _) = jac[own.clone()].as_chunks::<12>();
+            let (response, _) = response[own].as_chunks::<12>();
+            let entry = |a: &[f64; 12], b: &[f64; 12]| {
+                let [mut x, mut y, mut z] = [0.0; 3];
+                for k in 0..4 {
+                    x += a[3 * k] * b[3 * k];
+                    y += a[3 * k + 1] * b[3 * k + 1];
+                    z += a[3 * k + 2] * b[3 * k + 2];
+                }
+                x + y + z
             };
-            self.stiffest[k] = if block.n_rows == 1 {
-                entry(0, 0)
-            } else {
-                let (a, b, d) = (entry(0, 0), entry(0, 1), entry(1, 1));
-                0.5 * (a + d) + (0.25 * (a - d) * (a - d) + b * b).sqrt()
+            *stiffest = match (jac, response) {
+                ([a], [b]) => entry(a, b),
+                ([a1, a2], [b1, b2]) => {
+                    let (a, b, d) = (entry(a1, b1), entry(a1, b2), entry(a2, b2));
+                    0.5 * (a + d) + (0.25 * (a - d) * (a - d) + b * b).sqrt()
+                }
+                _ => 0.0,
             };
         }
     }

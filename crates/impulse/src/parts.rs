@@ -269,7 +269,10 @@ impl Parts<'_> {
         part: f64,
         level: u32,
     ) -> Result<(), StepError> {
-        let (kinetic, potential) = if scratch.touching.is_some() && scratch.balls.is_none() {
+        let known = scratch.energies.take().filter(|_| !scratch.loads.lines[0]);
+        let (kinetic, potential) = if let Some(energies) = known {
+            energies
+        } else if scratch.touching.is_some() && scratch.balls.is_none() {
             energies_read(self.model, state, scratch) // by the look for what is touched
         } else {
             energies(self.model, state, scratch)

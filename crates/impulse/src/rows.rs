@@ -329,23 +329,19 @@ impl Rows {
             let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
             let (rows, _) = jac.as_chunks::<6>();
             let (answers, _) = response.as_chunks_mut::<6>();
-            // Row after row, the bodies of each.
-            for ((row, answer), &body) in rows.iter().zip(answers).zip(list.iter().cycle()) {
+            for (slot, &body) in list.iter().enumerate() {
+                let own = rows.iter().zip(&mut *answers).skip(slot).step_by(list.len());
                 if bodies.fixed[body] {
-                    *answer = [0.0; 6];
+                    own.for_each(|(_, answer)| *answer = [0.0; 6]);
                     continue;
                 }
-                let mass_inv = bodies.mass_inv[body];
-                let torque = Vec3::new(row[3], row[4], row[5]);
-                let turn = bodies.inertia_inv_world[body] * torque;
-                *answer = [
-                    mass_inv * row[0],
-                    mass_inv * row[1],
-                    mass_inv * row[2],
-                    turn.x,
-                    turn.y,
-                    turn.z,
-                ];
+                let (mass_inv, inertia_inv) =
+                    (bodies.mass_inv[body], &bodies.inertia_inv_world[body]);
+                for (row, answer) in own {
+                    let turn = inertia_inv * Vec3::new(row[3], row[4], row[5]);
+                    let [x, y, z] = [row[0], row[1], row[2]].map(|x| mass_inv * x);
+                    *answer = [x, y, z, turn.x, turn.y, turn.z];
+                }
             }
         }
         self.find_stiffest();

@@ -53,6 +53,8 @@ pub struct Scratch {
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
     /// N m s; written by [`step`](crate::step). (n_joints)
     pub joint_impulses: Vec<Wrench>,
+    /// Kinetic energy and that of weight after the last stage, where it knows them, J.
+    pub(crate) energies: Option<(f64, f64)>,
     /// Memory of the rounds in which forces and velocities settle; written by [`step`](crate::step).
     pub(crate) rounds: Anderson,
     /// Velocities in one row; written by [`step`](crate::step). (6 n_bodies where laws read velocities)
@@ -119,6 +121,7 @@ impl Scratch {
             sharing: None,
             law: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
+            energies: None,
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             touching,
             tree: tree.map(Box::new),

@@ -67,6 +67,7 @@ pub(crate) fn step_to(
 ) -> Result<StepReport, StepError> {
     scratch.saved.clone_from(state);
     scratch.joint_impulses.fill(Wrench::zero());
+    scratch.energies = None;
     if let Some(tree) = &mut scratch.tree {
         tree.forget_sides();
     }

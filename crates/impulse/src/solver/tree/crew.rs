@@ -10,7 +10,7 @@ use super::limbs::{Limbs, Sixes};
 use super::pattern::{LANES, NOWHERE, Pattern, Up};
 use crate::flight::{self, Top};
 use crate::hinges::{Group, Hinges, Motion, Place};
-use crate::lanes::{F, M, Q, V};
+use crate::lanes::{F, M, Q, V, mul_add};
 use crate::scratch::Bodies;
 
 /// Four bodies. Lanes of the tree come first, then those that are held in space.
@@ -32,6 +32,9 @@ struct Four {
     top: V,
     slip: F,
     gravity: V,
+    /// 1 and the mass where there is a body, else 0.
+    is_there: F,
+    mass: F,
     mass_inv: F,
     inertia: V,
     inertia_inv: V,
@@ -131,6 +134,8 @@ impl Crew {
                 top: vector(&|k| top(k).0),
                 slip: number(&|k| top(k).1),
                 gravity: vector(&|k| bodies.gravity[body[k]]),
+                is_there: number(&|k| f64::from(u8::from(own[k] != NOWHERE))),
+                mass: number(&|k| if own[k] == NOWHERE { 0.0 } else { bodies.mass[body[k]] }),
                 mass_inv: number(&|k| bodies.mass_inv[body[k]]),
                 inertia: vector(&|k| bodies.inertia[body[k]]),
                 inertia_inv: vector(&|k| bodies.inertia_inv[body[k]]),
@@ -591,6 +596,19 @@ impl Crew {
             }
         }
         true
+    }
+
+    /// Kinetic energy, and potential energy of weight, J.
+    pub(super) fn energies(&self) -> (f64, f64) {
+        let (mut kinetic, mut potential) = (F::ZERO, F::ZERO);
+        for four in &self.fours[..self.n] {
+            let (Motion { v, w }, rot) = (four.motion, &four.place.rot);
+            let inside = V { x: rot.x.dot(w), y: rot.y.dot(w), z: rot.z.dot(w) };
+            let spin = times(four.inertia, inside).dot(inside) * four.is_there;
+            kinetic += mul_add(four.mass, v.dot(v), spin);
+            potential = mul_add(four.mass, four.gravity.dot(four.place.s), potential);
+        }
+        (0.5 * kinetic.reduce_add(), -potential.reduce_add())
     }
 
     /// Gives the bodies the poses and velocities of a landing.

@@ -127,6 +127,9 @@ pub(crate) fn settle_end(
     scratch.rows.begun.copy_from_slice(&scratch.rows.velocity_impulse);
     let found = tree.end(model, method, tolerance, state, scratch, h);
     tree.made = None;
+    if found.is_some() {
+        scratch.energies = tree.crew.as_ref().map(super::crew::Crew::energies);
+    }
     scratch.tree = Some(tree);
     if found.is_none() {
         scratch.rows.velocity_impulse.copy_from_slice(&scratch.rows.begun);
