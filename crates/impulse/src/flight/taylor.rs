@@ -257,3 +257,24 @@ impl<const N: usize> Series<N> {
         self.n = n + 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_parts_are_those_of_the_series() {
+        let inertia = Vec3::new(0.3, 0.7, 0.9);
+        let inverse = inertia.map(|j| 1.0 / j);
+        for (size, h) in [(0.3, 0.01), (0.9, 0.005), (2e-4, 0.1), (0.4, -0.01), (3.0, 0.0)] {
+            let omega = Vec3::new(0.6, -0.5, 0.62) * size;
+            let fall = speed(&inertia, &inverse, &omega) * f64::abs(h);
+            assert!(fall < FASTEST);
+            let (turn, after) = slow_part(&inertia, &inverse, &omega, h, fall);
+            let (series, right) = taylor(&inertia, &inverse, &omega, 12, h);
+            assert!((turn - series).norm() < 4e-16, "{turn} {series}");
+            assert!((turn.imag() - series.imag()).norm() < 4e-16 * series.imag().norm() + 1e-300);
+            assert!((after - right).norm() < 4e-16 * right.norm(), "{after} {right}");
+        }
+    }
+}
