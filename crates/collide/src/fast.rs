@@ -4,7 +4,21 @@ use gelenk_model::state::Pose;
 
 use crate::solid::Kind;
 use crate::touch::Touch;
-use crate::world::World;
+use crate::world::{Collider, World};
+
+/// Those that have a thickness.
+fn solids(colliders: &[Collider]) -> impl Iterator<Item = &Collider> {
+    colliders.iter().filter(|c| !matches!(c.solid.kind, Kind::Plane | Kind::Surface))
+}
+
+/// Half the thickness of the thinnest one, m.
+pub(crate) fn thinnest(colliders: &[Collider]) -> f64 {
+    let half = solids(colliders).map(|c| {
+        let edges = c.solid.half.column_iter().map(|edge| edge.norm());
+        edges.fold(f64::INFINITY, f64::min)
+    });
+    half.fold(f64::INFINITY, f64::min)
+}
 
 impl World {
     /// Whether one side of a touch is a half space, which has no end.
@@ -16,18 +30,11 @@ impl World {
     /// Whether a collider has moved farther between two sets of poses than half the thickness of the thinnest one, so that it may have
     /// gone through something unseen.
     pub fn is_fast(&self, from: &[Pose], to: &[Pose]) -> bool {
-        let has_thickness = |kind: Kind| !matches!(kind, Kind::Plane | Kind::Surface);
-        let solids = || self.colliders.iter().filter(|c| has_thickness(c.solid.kind));
-        let half = solids().map(|c| {
-            let edges = c.solid.half.column_iter().map(|edge| edge.norm());
-            edges.fold(f64::INFINITY, f64::min)
-        });
-        let thinnest = half.fold(f64::INFINITY, f64::min);
-        solids().any(|c| {
+        solids(&self.colliders).any(|c| {
             let i = c.body.index();
             // |R' − R| is at least 2/√2 times the sine of half the angle, in the norm of all entries.
             let turn = (to[i].rot - from[i].rot).norm();
-            (to[i].s - from[i].s).norm() + turn * c.solid.extent > thinnest
+            (to[i].s - from[i].s).norm() + turn * c.solid.extent > self.thinnest
         })
     }
 

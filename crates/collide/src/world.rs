@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::broad::Sweep;
 use crate::build;
 use crate::error::CollideError;
+use crate::fast;
 use crate::features::Scratch;
 use crate::filter::Filter;
 use crate::narrow::{self, Meeting};
@@ -57,6 +58,8 @@ pub struct World {
     pub(crate) fixed: Vec<bool>,
     pub(crate) gravity: f64,
     empty: bool,
+    /// Half the thickness of the thinnest solid, m.
+    pub(crate) thinnest: f64,
     pub(crate) sweep: Sweep,
     /// Pairs that may be near, and whether they have been found.
     pub(crate) nearby: Nearby,
@@ -105,6 +108,7 @@ impl World {
             sweep: Sweep::new(boxed.len()),
             nearby: Nearby::new(boxed.iter().map(|&i| &colliders[i as usize])),
             nearby_known: false,
+            thinnest: fast::thinnest(&colliders),
             colliders,
             planes,
             boxed,
