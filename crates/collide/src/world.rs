@@ -252,6 +252,14 @@ impl World {
         self.nearby = nearby;
     }
 
+    /// Whether two features have closest points at these poses, or the lines and cones they lie on. No plane touches both a cone and a line that makes a
+    /// smaller angle with its axis than its side: the line comes ever nearer to the cone, or goes into it. [`Touch::place`] is a number there, and no more.
+    pub fn has_place(&self, touch: &Touch, a: &Pose, b: &Pose) -> bool {
+        let solids = touch.key.colliders.map(|k| &self.colliders[k as usize].solid);
+        let (_, sines) = narrow::beyond(solids, touch, &touch.place(a, b), [a, b]);
+        sines.iter().all(|sine| sine.is_finite())
+    }
+
     /// Whether the closest points of a touch lie within the faces, edges and rims it stands for at these poses, up to the
     /// length `over`, m, and the sine `over`/(radius of the smaller solid).
     pub fn holds(&self, touch: &Touch, a: &Pose, b: &Pose, over: f64) -> bool {

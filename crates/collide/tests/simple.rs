@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Scene, ball, cuboid, floor, turn};
+use gelenk_collide::Feature;
 use gelenk_model::math::{Quat, Vec3};
 use gelenk_model::shape::Geometry;
 
@@ -121,4 +122,50 @@ fn a_box_that_falls_beside_a_table_is_not_caught() {
     scene.put(1, [0.999, 0.0, 1.005], flat());
     scene.touches(1e-3, 1e-4);
     assert_eq!(kinds(&scene), [4, 0, 0]);
+}
+
+/// A cone of 3 m × 4 m (side 5 m), and a capsule that lies 0.1 mm over the middle of its side, turned by `across` against the line to the tip in the plane of
+/// the side, and by `into` out of it, its lower end towards the cone.
+fn along_a_cone(across: f64, into: f64) -> Scene {
+    let cone = Geometry::Cone { radius: 3.0, length: 4.0 };
+    let mut scene = Scene::new(&[Geometry::Capsule { radius: 0.1, length: 1.0 }, cone]);
+    let normal = Vec3::new(0.8, 0.0, 0.6);
+    let centre = Vec3::new(1.5, 0.0, 0.0) + normal * 0.1001;
+    let lies = turn([0.0, 1.0, 0.0], -(0.6_f64.asin() + into));
+    scene.put(0, centre.into(), turn(normal.into(), across) * lies).put(1, [0.0; 3], flat());
+    scene
+}
+
+fn axis_on_side(scene: &Scene) -> Option<gelenk_collide::Touch> {
+    let is = |touch: &&gelenk_collide::Touch| {
+        matches!(touch.features, [Feature::Line { .. }, Feature::Cone { .. }])
+    };
+    scene.out.iter().find(is).copied()
+}
+
+#[test]
+fn a_capsule_along_the_side_of_a_cone() {
+    for across in [1.0, 0.1, 0.01, 1e-3] {
+        let mut scene = along_a_cone(across, 0.0);
+        scene.touches(0.0, 1.5e-4);
+        let touch = axis_on_side(&scene).expect("the axis crosses a line to the tip");
+        let [a, b] = [&scene.poses[1], &scene.poses[2]];
+        let place = touch.place(a, b);
+        // One of two planes touches both: they come together as the lines do, and what rounding does to them grows.
+        let rounding = 1e-14 / (across * across);
+        assert!((place.gap - 1e-4).abs() < rounding, "{across}: {}", place.gap);
+        assert!((place.normal - Vec3::new(0.8, 0.0, 0.6)).norm() < rounding);
+        assert!((place.points[1] - Vec3::new(1.5, 0.0, 0.0)).norm() < rounding / across);
+        assert!(scene.world.has_place(&touch, a, b));
+        // With the lower end down by so much that no plane along the axis touches the side, the end does.
+        let mut tilted = along_a_cone(across, 2.0 * across);
+        let [a, b] = [tilted.poses[1], tilted.poses[2]];
+        assert!(!tilted.world.has_place(&touch, &a, &b), "{across}");
+        tilted.touches(0.0, 2.0);
+        assert!(axis_on_side(&tilted).is_none(), "{across}");
+        let is_end = |touch: &gelenk_collide::Touch| {
+            matches!(touch.features, [Feature::Point(_), Feature::Cone { .. }])
+        };
+        assert!(tilted.out.iter().any(is_end), "{across}: {:#?}", tilted.out);
+    }
 }

@@ -529,8 +529,9 @@ impl Parts<'_> {
         let mut found = false;
         for touch in &touching.unseen {
             let [a, b] = touch.bodies;
-            let before = -touch.gap(&touching.from[a], &touching.from[b]);
-            if before >= -tolerance {
+            let (from_a, from_b) = (&touching.from[a], &touching.from[b]);
+            let before = -touch.gap(from_a, from_b);
+            if before >= -tolerance || !touching.world.has_place(touch, from_a, from_b) {
                 continue;
             }
             let known = stops

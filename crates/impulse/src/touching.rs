@@ -60,7 +60,7 @@ pub(crate) enum Seen {
     /// Something that is listed now.
     More,
     /// Something that was beside it and behind its plane when the step began, as where a ball rolls over one edge onto the face behind the
-    /// next: the way there was too long to be seen.
+    /// next, or that had no place on it at all, as where a capsule comes to lie along the side of a cone: the way there was too long to be seen.
     Beside,
 }
 
@@ -188,7 +188,8 @@ impl Scratch {
                 continue;
             }
             let [a, b] = touch.bodies.map(|body| &from[body]);
-            if touch.gap(a, b) < -tolerance && !world.holds(touch, a, b, tolerance) {
+            let behind = touch.gap(a, b) < -tolerance && !world.holds(touch, a, b, tolerance);
+            if behind || !world.has_place(touch, a, b) {
                 return Seen::Beside;
             }
             extra.push(*touch);
@@ -245,7 +246,10 @@ impl Scratch {
         world.touches(&bodies.poses, &bodies.twists, h, MARGIN * tolerance, near);
         world.drop_false(&bodies.poses, MARGIN * tolerance, near);
         for touch in extra.iter() {
-            if let Err(at) = near.binary_search_by_key(&touch.key, |other| other.key) {
+            let [a, b] = touch.bodies.map(|body| &bodies.poses[body]);
+            if let Err(at) = near.binary_search_by_key(&touch.key, |other| other.key)
+                && world.has_place(touch, a, b)
+            {
                 near.insert(at, *touch);
             }
         }
