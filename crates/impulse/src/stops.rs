@@ -12,6 +12,12 @@ use crate::scratch::Scratch;
 use crate::step::{StepReport, add_joint_impulses, prepare, prepare_read, set_slack};
 use crate::touching::{ContactLog, Seen, place};
 
+/// Tolerances by which the gap of a touch may jump where two places at which bodies are close become one.
+const MOST_JUMP: f64 = 1000.0;
+
+/// Halvings of a step after which such a jump is taken as it is.
+const JUMP_HALVINGS: u32 = 6;
+
 /// Most steps tried to find the moment of arrival.
 const MAX_TRIES: u32 = 60;
 
@@ -557,7 +563,8 @@ impl Parts<'_> {
 
     /// Steps to the moment when the first stop is touched, between 0 and `late`, where one has been passed.
     ///
-    /// An interval shrinks around the length of the step there ([`Watch::arrival`]). Returns the report of that step and its length.
+    /// An interval shrinks around the length of the step there ([`Watch::arrival`]). Returns the report of that step and its length. Where two places at which
+    /// bodies are close run into one, the gap of a touch may jump; where shorter steps do not help, a small jump counts as an overlap that was found late.
     fn find_arrival(
         &mut self,
         state: &mut State,
@@ -599,6 +606,13 @@ impl Parts<'_> {
                 watches(scratch, |watch| watch.lo = watch.now);
             }
             state.clone_from(&scratch.saved);
+        }
+        let jumps = scratch.stops.watches.iter().filter(|w| w.open && w.passed(w.hi));
+        let jump = jumps.fold(0.0, |most, w| f64::max(most, w.hi.0 / w.tolerance));
+        if level >= JUMP_HALVINGS && jump <= MOST_JUMP {
+            let report = self.make(state, scratch, late, t + late, level)?;
+            self.look(state, scratch, false);
+            return Ok((report, late));
         }
         let passed = scratch.stops.watches.iter().find(|w| w.open && w.passed(w.hi));
         let sweeps = u64::from(MAX_TRIES);

@@ -53,19 +53,23 @@ fn scene(name: &str, overrides: &[(&str, &str)]) -> Model {
     load_text(name, scene.text, &options).expect("a model of the gallery").model
 }
 
-/// Scenes of the gallery with their own settings, then boxes.
+/// Scenes of the gallery with their own settings, the walking machine with all contacts of a step at once too, then boxes.
 pub(super) fn contact(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
     let about = "what walks and what stands, each with its own step, and n boxes apart on a plane (h = 10 ms, 1e-7 m)";
     let mut group = empty("contact", about);
     let stands: &[(&str, &str)] = &[("stride", "0"), ("lift", "0")];
     for (name, overrides, duration) in [
         ("hexapod", &[][..], 10.0),
+        ("hexapod, coarse", &[], 10.0),
         ("hexapod, standing", stands, 10.0),
         ("pyramid", &[], 2.0),
         ("stack", &[], 2.0),
     ] {
         let mut model = scene(name.split(',').next().unwrap_or(name), overrides);
         name.clone_into(&mut model.name);
+        if name.ends_with("coarse") {
+            "coarse".clone_into(&mut model.run.contact);
+        }
         let duration = if options.quick { 0.2 * duration } else { duration };
         group.lines.push(measure(&model, &model.run, duration, options)?);
     }
