@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scene, ball, cuboid, floor, turn};
-use gelenk_collide::Feature;
+use gelenk_collide::{Feature, Touch};
 use gelenk_model::math::{Quat, Vec3};
 use gelenk_model::shape::Geometry;
 
@@ -131,15 +131,14 @@ fn along_a_cone(across: f64, into: f64) -> Scene {
     let mut scene = Scene::new(&[Geometry::Capsule { radius: 0.1, length: 1.0 }, cone]);
     let normal = Vec3::new(0.8, 0.0, 0.6);
     let centre = Vec3::new(1.5, 0.0, 0.0) + normal * 0.1001;
-    let lies = turn([0.0, 1.0, 0.0], -(0.6_f64.asin() + into));
+    let lies = turn([0.0, 1.0, 0.0], into - 0.6_f64.asin());
     scene.put(0, centre.into(), turn(normal.into(), across) * lies).put(1, [0.0; 3], flat());
     scene
 }
 
-fn axis_on_side(scene: &Scene) -> Option<gelenk_collide::Touch> {
-    let is = |touch: &&gelenk_collide::Touch| {
-        matches!(touch.features, [Feature::Line { .. }, Feature::Cone { .. }])
-    };
+fn axis_on_side(scene: &Scene) -> Option<Touch> {
+    let is =
+        |touch: &&Touch| matches!(touch.features, [Feature::Line { .. }, Feature::Cone { .. }]);
     scene.out.iter().find(is).copied()
 }
 
@@ -157,15 +156,17 @@ fn a_capsule_along_the_side_of_a_cone() {
         assert!((place.normal - Vec3::new(0.8, 0.0, 0.6)).norm() < rounding);
         assert!((place.points[1] - Vec3::new(1.5, 0.0, 0.0)).norm() < rounding / across);
         assert!(scene.world.has_place(&touch, a, b));
-        // With the lower end down by so much that no plane along the axis touches the side, the end does.
-        let mut tilted = along_a_cone(across, 2.0 * across);
-        let [a, b] = [tilted.poses[1], tilted.poses[2]];
-        assert!(!tilted.world.has_place(&touch, &a, &b), "{across}");
-        tilted.touches(0.0, 2.0);
-        assert!(axis_on_side(&tilted).is_none(), "{across}");
-        let is_end = |touch: &gelenk_collide::Touch| {
-            matches!(touch.features, [Feature::Point(_), Feature::Cone { .. }])
-        };
-        assert!(tilted.out.iter().any(is_end), "{across}: {:#?}", tilted.out);
+        // Its lower end goes down until no plane along the axis touches the side: that end is nearest then.
+        for into in [0.1, 0.01, 1e-3] {
+            let mut tilted = along_a_cone(0.0, into);
+            assert!(!tilted.world.has_place(&touch, &tilted.poses[1], &tilted.poses[2]), "{into}");
+            tilted.touches(0.0, 1.5e-4);
+            assert!(axis_on_side(&tilted).is_none(), "{into}");
+            let is_end =
+                |touch: &Touch| matches!(touch.features, [Feature::Point(_), Feature::Cone { .. }]);
+            let end = tilted.out.iter().find(|touch| is_end(touch)).expect("the lower end");
+            let expected = 0.1001 - 0.5 * f64::sin(into) - 0.1;
+            assert!((tilted.gap(end) - expected).abs() < 1e-14, "{into}: {}", tilted.gap(end));
+        }
     }
 }
