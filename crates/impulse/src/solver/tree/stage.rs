@@ -173,10 +173,11 @@ impl Tree {
         self.leave_lanes(false, bodies, &mut rows.velocity_impulse);
         // The laws at the velocities found, and whether these are what they make.
         let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
-        if !self.read_laws(model, state, rows, loads)
-            || !(loads.drives.are_complete() && self.laws.are_straight(0.5 * h, near))
-            || !(self.look_at_velocities(tolerance, scratch) < 1.0)
-        {
+        let good = self.read_laws(model, state, rows, loads)
+            && loads.drives.are_complete()
+            && self.laws.are_straight(0.5 * h, near)
+            && self.look_at_velocities(tolerance, scratch) < 1.0;
+        if !good {
             return None;
         }
         let Scratch { bodies, loads, .. } = &mut *scratch;

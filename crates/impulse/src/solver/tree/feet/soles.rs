@@ -243,7 +243,7 @@ impl Feet {
             group.e = sole.rows.map(|row| row.dot(slides));
             group.e[0] -= sole.gap / F::splat(h);
             for e in &mut group.e {
-                *e = *e & group.there;
+                *e &= group.there;
                 largest.see(e.abs());
             }
         }
