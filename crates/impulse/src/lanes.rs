@@ -366,3 +366,35 @@ impl Mul for Q {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Products and sums have one rounding, whatever the processor: 1/3 · 3 − 1 is what rounding 1/3 has left.
+    #[test]
+    fn products_and_sums_have_one_rounding() {
+        let [a, b, c] = [1.0 / 3.0, 3.0, 1.0];
+        let left = f64::mul_add(a, b, -c);
+        assert!(left < 0.0 && a * b - c == 0.0);
+        let [x, y, z] = [a, b, c].map(F::splat);
+        assert_eq!(mul_add(x, y, -z), F::splat(left));
+        assert_eq!(mul_sub(x, y, z), F::splat(left));
+        assert_eq!(less(z, x, y), F::splat(-left));
+    }
+
+    /// Lanes and bodies one by one: there and back.
+    #[test]
+    fn lanes_come_apart_and_together() {
+        let q = from_fn(|k| {
+            let x = 0.3 * k as f64;
+            Quaternion::new(1.0 - x, x, 2.0 * x, -x)
+        });
+        let four = Q::gather(|k| q[k]);
+        assert_eq!(four.each(), q);
+        let m = four.matrix();
+        for (k, own) in m.each().iter().enumerate() {
+            assert_eq!(*own, m.lane(k));
+        }
+    }
+}
