@@ -460,3 +460,61 @@ axis = [0, 1, 0]
         }
     }
 }
+
+/// Two legs on one trunk that are driven into each other while they stand on the floor: contacts that are no feet of legs apart come and go. The floor
+/// among the first bodies or the last makes no difference.
+#[test]
+fn legs_touch_each_other() {
+    let floor = r#"
+        [[body]]
+        name = "floor"
+        fixed = true
+        material = "r"
+        shape = { plane = {} }
+    "#;
+    let leg = |name: &str, x: f64, turn: &str| {
+        format!(
+            r#"
+        [[body]]
+        name = "{name}"
+        mass = 0.3
+        ends = [[{x}, 0, 0.5], [{x}, 0, 0.03]]
+        shape = {{ capsule = {{ radius = 0.03 }} }}
+        material = "r"
+
+        [[joint]]
+        name = "hip_{name}"
+        type = "hinge"
+        between = ["trunk", "{name}"]
+        point = [{x}, 0, 0.5]
+        axis = [0, 1, 0]
+        drive = {{ angle = "{turn}*t", stiffness = 60, damping = 1.5 }}
+    "#
+        )
+    };
+    let legs = [leg("left", -0.1, "-2"), leg("right", 0.1, "2")].concat();
+    let head = r#"
+        [model]
+        name = "legs"
+
+        [[material]]
+        name = "r"
+        friction = 0.8
+
+        [[body]]
+        name = "trunk"
+        mass = 2
+        position = [0, 0, 0.5]
+        shape = { box = { size = [0.3, 0.1, 0.05] } }
+    "#;
+    let ends = [[head, floor, &legs], [head, &legs, floor]].map(|parts| {
+        let model = toml(&parts.concat());
+        let (simulation, events) = run(&model, &settings(0.002, 1e-9), 1.0);
+        let hits = |e: &&Event| e.kind == "impact" && e.between.iter().all(|b| b != "floor");
+        assert!(events.iter().filter(hits).count() > 0, "the legs touch each other");
+        assert!((simulation.ledger().impact_loss - 0.4086).abs() < 1e-3);
+        let trunk = model.bodies.iter().position(|b| b.name == "trunk").expect("the trunk");
+        simulation.state().s[trunk]
+    });
+    assert!((ends[0] - ends[1]).norm() < 1e-6, "{ends:?}");
+}

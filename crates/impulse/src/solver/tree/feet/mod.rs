@@ -185,6 +185,21 @@ impl Feet {
         rows: &Rows,
         lanes: Option<(&Crew, f64)>,
     ) -> bool {
+        let good = self.try_take(pattern, limbs, rows, lanes);
+        if !good {
+            self.feet.clear();
+            self.soled = false;
+        }
+        good
+    }
+
+    fn try_take(
+        &mut self,
+        pattern: &Pattern,
+        limbs: &Limbs,
+        rows: &Rows,
+        lanes: Option<(&Crew, f64)>,
+    ) -> bool {
         self.known.clear();
         self.known.extend(
             self.feet
