@@ -47,6 +47,7 @@ pub fn run_json(
         "constraint": {
             "max_position_error": largest(&report.worst_gaps),
             "max_velocity_error": largest(&report.worst_velocity_errors),
+            "worst_penetration": report.worst_penetration,
             "elements": gaps_json(model, settings, report),
         },
         "corrections": {
