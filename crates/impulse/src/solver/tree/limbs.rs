@@ -99,7 +99,7 @@ fn halves(x: &[F; 6]) -> (V, V) {
 }
 
 #[inline(always)]
-fn dot(a: &[F; 6], b: &[F; 6]) -> F {
+pub(super) fn dot(a: &[F; 6], b: &[F; 6]) -> F {
     let first = mul_add(a[2], b[2], mul_add(a[1], b[1], a[0] * b[0]));
     first + mul_add(a[5], b[5], mul_add(a[4], b[4], a[3] * b[3]))
 }

@@ -15,7 +15,7 @@ mod soles;
 
 use self::soles::Sole;
 use super::crew::Crew;
-use super::limbs::Limbs;
+use super::limbs::{Limbs, dot};
 use super::pattern::{LANES, NOWHERE, Pattern};
 use super::touches::{MOST_GROWTH, Near, Side};
 use crate::lanes::{F, mul_add};
@@ -426,12 +426,6 @@ impl Feet {
             foot.rows.into_iter().zip(group.p.map(|p| p.as_array()[i % LANES]))
         })
     }
-}
-
-#[inline(always)]
-fn dot(a: &[F; 6], b: &[F; 6]) -> F {
-    let first = mul_add(a[2], b[2], mul_add(a[1], b[1], a[0] * b[0]));
-    first + mul_add(a[5], b[5], mul_add(a[4], b[4], a[3] * b[3]))
 }
 
 /// a·b of three numbers, added to a sum.
