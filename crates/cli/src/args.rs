@@ -30,6 +30,10 @@ Start here:
 A MODEL is a name from the gallery, the path of a .toml, .urdf or .xml (MJCF) file, or - for standard input.
 Lengths are in m, masses in kg, times in s, angles in rad.
 
+Output files are new, or replace files of the same kind that gelenk wrote. Other files are refused (exit code 2) unless \
+--overwrite is given; devices, pipes and links always. Texts that may have been edited (models, equations, code) count as other files. \
+A file is written under a temporary name first: what is there stays until the new one is complete.
+
 Exit codes: 0 done; 1 the answer is no; 2 bad usage, model or limit; 3 the computation failed, what was \
 reached is saved; 4 reading or writing failed; 130 stopped by Ctrl-C, what was reached is saved."
 )]
@@ -43,6 +47,9 @@ pub(crate) struct Cli {
     /// No progress bar and no summary; errors and warnings only
     #[arg(long, short, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// Let output files replace regular files that gelenk did not write or that were changed since
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) overwrite: bool,
     /// Colours: in terminals (auto; NO_COLOR is respected), always or never
     #[arg(
         long,
@@ -195,8 +202,12 @@ pub(crate) struct SettingArgs {
     /// Leave velocities at the end of a step as they are (positions do not depend on it)
     #[arg(long, help_heading = "Method")]
     pub(crate) no_velocity_correction: bool,
-    /// Impacts of bodies: exact, each located in time; coarse, all of a step at its end; or none: nothing touches
-    #[arg(long, value_name = "HOW", value_parser = ["exact", "coarse", "none"], help_heading = "Method")]
+    /// Gaps and overlaps of bodies that touch which count as none, m [default: 1e-7]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
+    pub(crate) contact_tolerance: Option<f64>,
+    /// Impacts of bodies and arrivals at end stops: auto, those that bounce located in time; exact, all of them; coarse, none; or none: nothing
+    /// touches
+    #[arg(long, value_name = "HOW", value_parser = ["auto", "exact", "coarse", "none"], help_heading = "Method")]
     pub(crate) contact: Option<String>,
     /// Halve steps in which joints act harder than size and speed of the bodies explain (order 2)
     #[arg(long, help_heading = "Method")]
@@ -228,8 +239,12 @@ Examples:
 
 Settings that are not given are those of the model's [run].
 
+Every run ends with a verdict. Failed (exit code 3): the energy is off by more than 1 % of the energy at work, a gap or overlap is above 10 times its \
+tolerance, or a number is not finite. Doubtful (a warning): a tenth of that, or contacts that open while they push.
+
 Ctrl-C stops the run and finishes the recording with what was reached; a second Ctrl-C quits at once. \
-A recording opens in Foxglove and Rerun; gelenk verify proves it, gelenk export turns it into tables.")]
+An earlier recording is replaced only by a run that reaches its end; one that does not is saved beside it as \
+NAME-stopped.mcap or NAME-failed.mcap (films and reports likewise). A recording opens in Foxglove and Rerun; gelenk verify proves it, gelenk export turns it into tables.")]
 pub(crate) struct RunArgs {
     /// Which model
     #[command(flatten)]
@@ -249,6 +264,9 @@ pub(crate) struct RunArgs {
     /// Recording to write [default: MODELNAME.mcap in this folder; with --json none]
     #[arg(long, short, value_name = "FILE.mcap", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+    /// End with 3 if the verdict is doubtful, too
+    #[arg(long, help_heading = "Output")]
+    pub(crate) strict: bool,
     /// Write no recording
     #[arg(long, conflicts_with = "output", help_heading = "Output")]
     pub(crate) no_record: bool,
@@ -355,7 +373,8 @@ Examples:
 
 Each iteration is saved: whatever ends the process, --resume loses one iteration at most. Ctrl-C stops with the best point \
 reached; a second Ctrl-C quits at once. The motion found is run again, interval by interval, by the adaptive integrators; both objectives \
-are told. Ends with 1 if the conditions contradict each other, with 3 if nothing converged.")]
+are told. Ends with 1 if the conditions contradict each other, with 3 if nothing converged; what was reached is then recorded as \
+PROBLEMNAME-failed.mcap, and an earlier recording is kept.")]
 pub(crate) struct OptimizeArgs {
     /// A named problem, path of a .toml file, or - for standard input; nothing lists the names
     #[arg(value_hint = ValueHint::FilePath)]
@@ -387,7 +406,7 @@ pub(crate) struct OptimizeArgs {
     /// Go on from the last checkpoint
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Where checkpoints go [default: PROBLEMNAME.checkpoint in this folder]
+    /// Where checkpoints go: a new file or an earlier checkpoint, even with --overwrite [default: PROBLEMNAME.checkpoint in this folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Write no checkpoints
@@ -396,7 +415,7 @@ pub(crate) struct OptimizeArgs {
     /// Tell every iteration on standard error even where it is no terminal
     #[arg(long)]
     pub(crate) log: bool,
-    /// Write the motion found, for --from
+    /// Write the motion found, for --from; if it is not an optimum and one is there, to NAME-failed.json
     #[arg(long, short, value_name = "FILE.json", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Recording of the motion, where the problem has a model [default: PROBLEMNAME.mcap in this folder; with --json none]
@@ -819,8 +838,8 @@ Examples:
   gelenk run four-bar && gelenk verify four-bar.mcap
 
 The recording holds the model, the settings and a certificate. The run is done again and every recorded byte compared: \
-0 if all agree, 1 if anything differs, with the first difference. \
-The recording of an optimal motion is made again from its nodes and controls; beside that every interval is run by the dae engine and every condition evaluated at the nodes. Whether a better motion exists is not asked.")]
+0 if all agree, 1 if anything differs, with the first difference; 1 too if the recorded run failed. \
+The recording of an optimal motion is made again from its nodes and controls; beside that every interval is run by the dae engine and every condition evaluated at the nodes: 1 if one is missed or the motion is not an optimum. Whether a better motion exists is not asked.")]
 pub(crate) struct VerifyArgs {
     /// Recording
     #[arg(value_name = "FILE.mcap", value_hint = ValueHint::FilePath)]

@@ -1,29 +1,29 @@
 //! Files that commands write.
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use crate::answer::Failure;
+use gelenk::files::{Kind, Refusal, WriteError, check, same_file};
 
-/// Refuses, before any work is done, a place where nothing can be written.
+use crate::Manner;
+use crate::answer::{Exit, Failure};
+
+/// Refuses, before any work is done, a place where nothing can be written, or where a file is that is not ours.
 ///
 /// `input` is what the command reads: it is never written over.
-pub(crate) fn check_place(path: &Path, input: &str) -> Result<(), Failure> {
-    let same = match (fs::canonicalize(path), fs::canonicalize(input)) {
-        (Ok(output), Ok(input)) => output == input,
-        _ => false,
-    };
-    if same {
+pub(crate) fn check_place(
+    path: &Path,
+    kind: Kind,
+    input: &str,
+    manner: Manner,
+) -> Result<(), Failure> {
+    if same_file(path, Path::new(input)) {
         return Err(Failure::input(format!(
             "`{}` is what is read; it would be written over",
             path.display()
         ))
         .help("choose another name for the output"));
-    }
-    if path.is_dir() {
-        let error = std::io::Error::from(std::io::ErrorKind::IsADirectory);
-        return Err(Failure::io("write", path, &error));
     }
     let folder = folder_of(path);
     if !folder.is_dir() {
@@ -31,18 +31,40 @@ pub(crate) fn check_place(path: &Path, input: &str) -> Result<(), Failure> {
         return Err(Failure::io("write", path, &error)
             .help(format!("there is no folder `{}`", folder.display())));
     }
-    Ok(())
+    check(path, kind, manner.overwrite).map_err(|refusal| refused(&refusal, kind))
+}
+
+/// A place that is not ours is bad usage.
+pub(crate) fn refused(refusal: &Refusal, kind: Kind) -> Failure {
+    let exit = match refusal {
+        Refusal::Io { .. } => Exit::Io,
+        Refusal::Directory { .. } if kind != Kind::Checkpoint => Exit::Io,
+        _ => Exit::Input,
+    };
+    let failure = Failure::new(exit, refusal.to_string());
+    match refusal {
+        Refusal::NotOurs { .. } if kind != Kind::Checkpoint => {
+            failure.help("choose another name, or replace it with --overwrite")
+        }
+        _ => failure.help("choose another name"),
+    }
 }
 
 /// Refuses places for outputs, before any work is done: see [`check_place`]; and two outputs in one place.
 pub(crate) fn check_places<'p>(
-    paths: impl IntoIterator<Item = &'p PathBuf>,
+    paths: impl IntoIterator<Item = (&'p PathBuf, Kind)>,
     input: &str,
+    manner: Manner,
 ) -> Result<(), Failure> {
     let mut seen: Vec<&PathBuf> = Vec::new();
-    for path in paths {
-        check_place(path, input)?;
-        if seen.contains(&path) {
+    for (path, kind) in paths {
+        check_place(path, kind, input, manner)?;
+        let same = |other: &&PathBuf| {
+            *other == path || same_file(other, path) || {
+                same_folder(other, path) && other.file_name() == path.file_name()
+            }
+        };
+        if seen.iter().any(same) {
             let message = format!("two outputs would be written to `{}`", path.display());
             return Err(Failure::input(message).help("give each a name of its own"));
         }
@@ -72,42 +94,45 @@ pub(crate) fn must_exist(path: &Path, what: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file whole or not at all.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    write_with(path, |file| file.write_all(bytes), |error| Failure::io("write", path, &error))
-}
-
-/// Lets `fill` write a file whole or not at all: under a temporary name first, then renamed.
-pub(crate) fn write_with<E: From<std::io::Error>>(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<fs::File>) -> Result<(), E>,
-    failure: impl FnOnce(E) -> Failure,
-) -> Result<(), Failure> {
-    // A device or pipe cannot be replaced; it takes the bytes as they come.
-    let replaced = !path.exists() || path.is_file();
-    let place = if replaced { temporary_name(path) } else { path.to_owned() };
-    let written = (|| {
-        let mut file = BufWriter::new(fs::File::create(&place)?);
-        fill(&mut file)?;
-        file.flush()?;
-        if replaced {
-            file.get_ref().sync_all()?;
-            fs::rename(&place, path)?;
+/// Reads an input file: a regular one, of at most so many bytes.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    gelenk::files::read(path, most).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge | std::io::ErrorKind::InvalidInput => {
+            Failure::input(format!("cannot read `{}`: {error}", path.display()))
         }
-        Ok(())
-    })();
-    written.map_err(|error| {
-        if replaced {
-            let _ = fs::remove_file(&place);
-        }
-        failure(error)
+        _ => Failure::io("read", path, &error),
     })
 }
 
-/// A name in the same folder, so that the rename stays on one disk.
-fn temporary_name(path: &Path) -> PathBuf {
-    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+/// Writes a file whole or not at all.
+pub(crate) fn write(path: &Path, kind: Kind, manner: Manner, bytes: &[u8]) -> Result<(), Failure> {
+    gelenk::files::write(path, kind, manner.overwrite, bytes).map_err(|error| match error {
+        WriteError::Refused(refusal) => refused(&refusal, kind),
+        WriteError::Failed(error) => Failure::io("write", path, &error),
+    })
+}
+
+/// Lets `fill` write a file whole or not at all.
+pub(crate) fn write_with<E: From<std::io::Error>>(
+    path: &Path,
+    kind: Kind,
+    manner: Manner,
+    fill: impl FnOnce(&mut BufWriter<fs::File>) -> Result<(), E>,
+    failure: impl FnOnce(E) -> Failure,
+) -> Result<(), Failure> {
+    gelenk::files::write_with(path, kind, manner.overwrite, fill).map_err(|error| match error {
+        WriteError::Refused(refusal) => refused(&refusal, kind),
+        WriteError::Failed(error) => failure(error),
+    })
+}
+
+/// Where a result goes that is not good: to its place if nothing is there, else beside it, as `NAME-failed.svg` or
+/// `NAME-stopped.svg`.
+pub(crate) fn place_of(path: &Path, kind: Kind, fault: Option<&str>) -> PathBuf {
+    match fault {
+        Some(word) if path.exists() => gelenk::files::beside(path, word, kind),
+        _ => path.to_owned(),
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -130,7 +155,6 @@ pub(crate) fn file_stem(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Exit;
 
     #[test]
     fn names_are_never_paths() {
@@ -145,14 +169,16 @@ mod tests {
         let model = folder.path().join("a.toml");
         fs::write(&model, "x").unwrap();
         let input = model.to_str().unwrap();
-        assert_eq!(check_place(&model, input).unwrap_err().exit, Exit::Input);
-        assert_eq!(check_place(folder.path(), input).unwrap_err().exit, Exit::Io);
+        let manner = Manner { json: false, quiet: false, overwrite: true };
+        let check_place = |path: &Path| check_place(path, Kind::Svg, input, manner);
+        assert_eq!(check_place(&model).unwrap_err().exit, Exit::Input);
+        assert_eq!(check_place(folder.path()).unwrap_err().exit, Exit::Io);
         let nowhere = folder.path().join("no/where.svg");
-        assert_eq!(check_place(&nowhere, input).unwrap_err().exit, Exit::Io);
+        assert_eq!(check_place(&nowhere).unwrap_err().exit, Exit::Io);
         let fine = folder.path().join("fine.svg");
-        check_place(&fine, input).unwrap();
-        write(&fine, b"<svg/>").unwrap();
-        assert_eq!(fs::read(&fine).unwrap(), b"<svg/>");
+        check_place(&fine).unwrap();
+        write(&fine, Kind::Svg, manner, b"<svg></svg>").unwrap();
+        assert!(fs::read(&fine).unwrap().starts_with(b"<svg>"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Manner {
     pub(crate) json: bool,
     /// Neither progress nor summary.
     pub(crate) quiet: bool,
+    /// Files that are not ours may be replaced.
+    pub(crate) overwrite: bool,
 }
 
 impl Manner {
@@ -56,7 +58,7 @@ fn run() -> Exit {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
-    let manner = Manner { json: cli.json, quiet: cli.quiet };
+    let manner = Manner { json: cli.json, quiet: cli.quiet, overwrite: cli.overwrite };
     let name = cli.command.name();
     interrupt::install(name, manner.json);
     let result = commands::dispatch(&cli.command, manner);

@@ -8,11 +8,13 @@ use gelenk::Certificate;
 use gelenk::compare::{CompareOptions, Comparison};
 use gelenk::converge::Study;
 use gelenk::derive::{Derivation, Part};
+use gelenk::files::Kind;
 use gelenk::model::{Loaded, Model, RunReport, RunSettings};
 use gelenk::tables::Table as PaperTable;
 use gelenk_viewer::report::{Motion, Report, Table};
 use serde_json::{Value, json};
 
+use crate::Manner;
 use crate::answer::{Answer, Failure};
 use crate::files;
 use crate::text::{bytes, grouped, sig};
@@ -25,9 +27,14 @@ const RATE: f64 = 60.0;
 const MOST: usize = 200;
 
 /// Writes a report and tells where it is.
-pub(crate) fn write(answer: &mut Answer, path: &Path, report: &Report) -> Result<(), Failure> {
+pub(crate) fn write(
+    answer: &mut Answer,
+    path: &Path,
+    report: &Report,
+    manner: Manner,
+) -> Result<(), Failure> {
     let html = report.to_html();
-    files::write(path, html.as_bytes())?;
+    files::write(path, Kind::Report, manner, html.as_bytes())?;
     answer.json.insert("report".to_owned(), path.display().to_string().into());
     let size = bytes(html.len() as u64);
     answer.text.push_str(&format!("report: {} ({size})\n", path.display()));

@@ -149,6 +149,7 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     set(&mut settings.step, step);
     set(&mut settings.tolerance, tolerance);
     set(&mut settings.velocity_tolerance, args.velocity_tolerance);
+    set(&mut settings.contact_tolerance, args.contact_tolerance);
     // A step or an order of the command line is meant as given.
     if step.is_some() || order.is_some() {
         settings.accuracy = None;

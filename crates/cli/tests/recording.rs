@@ -135,7 +135,14 @@ fn a_full_disk_ends_with_4() {
     let folder = folder();
     record(folder.path());
     for format in ["--csv", "--parquet", "--film"] {
-        json_of(folder.path(), &["export", "r.mcap", format, "/dev/full"], 4);
+        std::fs::write(folder.path().join("full"), "").unwrap();
+        let args = ["export", "r.mcap", format, "full", "--json"];
+        let output = common::on_a_small_disk(folder.path(), &args).output().unwrap();
+        assert_eq!(code(&output), 4, "{format}: {}", common::stderr(&output));
+        common::json(&output);
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(left.len(), 2, "no temporary file is left: {left:?}");
+        assert_eq!(std::fs::metadata(folder.path().join("full")).unwrap().len(), 0);
     }
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = command(folder.path(), &["export", "r.mcap", "--csv", "-"])

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{code, folder, gelenk, gelenk_with_input, json, json_of, number, stderr, text_of};
+use common::{code, folder, gelenk_with_input, json, json_of, number, stderr, text_of};
 use serde_json::Value;
 
 #[test]
@@ -356,12 +356,12 @@ fn outputs_that_cannot_be_written_end_with_4() {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
 fn a_full_disk_ends_with_4_and_one_object() {
     let folder = folder();
-    let args = ["run", "pendulum", "--output", "/dev/full", "--json"];
-    let output = gelenk(folder.path(), &args);
+    let args = ["run", "pendulum", "--duration", "20", "--output", "r.mcap", "--json"];
+    let output = common::on_a_small_disk(folder.path(), &args).output().unwrap();
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     json(&output);
 }

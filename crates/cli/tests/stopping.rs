@@ -130,8 +130,12 @@ fn a_run_that_fails_says_where_and_keeps_what_was_reached() {
         "{err}"
     );
     assert!(text.contains("recording: failing.mcap"), "{text}");
-    let value = json_of(folder.path(), &["verify", "failing.mcap"], 0);
+    // It can be reproduced, but nothing that failed is called verified.
+    let value = json_of(folder.path(), &["verify", "failing.mcap"], 1);
     assert_eq!(value["certificate"]["end"]["kind"], "failed", "{value:#}");
+    assert_eq!((&value["verified"], &value["reproduced"]), (&false.into(), &true.into()));
+    let (text, _) = text_of(folder.path(), &["verify", "failing.mcap"], 1);
+    assert!(text.starts_with("not verified") && text.contains("force `push`"), "{text}");
     let value = json_of(folder.path(), &["run", "failing.toml"], 3);
     let reached = number(&value, "duration");
     assert!(reached > 0.4 && reached < 0.6, "{value:#}");

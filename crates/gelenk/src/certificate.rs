@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::{model_hash, state_hash};
 use crate::recording::{Header, number};
+use crate::verdict::Verdict;
 
 /// The last message of a finished recording. `gelenk verify` runs the model again and compares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct Certificate {
     /// Deepest that bodies have overlapped after a step, m; none where none touched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst_penetration: Option<f64>,
+    /// Whether the result can be relied on; left out where it is good.
+    #[serde(default, skip_serializing_if = "Verdict::is_good")]
+    pub verdict: Verdict,
     /// The energy ledger at the end.
     pub ledger: LedgerEntry,
     /// What happened, in order.
@@ -206,6 +210,7 @@ impl Certificate {
             worst_velocity_error: worst(names().zip(&report.worst_velocity_errors)),
             gaps: gaps.collect(),
             worst_penetration: report.worst_penetration,
+            verdict: Verdict::default(),
             ledger: LedgerEntry::new(
                 &report.ledger,
                 report.energy_mean_abs_error,

@@ -26,6 +26,7 @@ pub mod dae;
 pub mod derive;
 pub mod drift;
 pub mod export;
+pub mod files;
 pub mod film;
 pub mod hash;
 pub mod import;
@@ -46,6 +47,7 @@ mod svg;
 pub mod tables;
 pub mod thin;
 mod times;
+pub mod verdict;
 pub mod worlds;
 
 pub use certificate::Certificate;

@@ -17,9 +17,11 @@ use gelenk_optimize::program::{Program, RowAt, all_values};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::files::{self, Kind, Refusal, WriteError};
+
 pub use again::{DaeCertificate, certify_by_dae};
 pub use gelenk_optimize::{gallery, interior, problem};
-pub use recorded::{Recorded, record, replay_settings};
+pub use recorded::{Recorded, record, record_found, replay_settings};
 
 /// Reads a problem; models it names come from the gallery or from files beside it.
 pub fn read(
@@ -313,6 +315,10 @@ struct Saved {
 
 /// The first word of checkpoint files.
 const MAGIC: &str = "gelenk-optimize-checkpoint-1";
+/// What it begins with in every version.
+pub(crate) const MAGIC_OF_ALL: &str = "gelenk-optimize-checkpoint-";
+/// The largest checkpoint that is read, bytes.
+const MOST: u64 = 1 << 32;
 
 /// Why a checkpoint could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -327,6 +333,9 @@ pub enum CheckpointError {
         /// Why.
         error: std::io::Error,
     },
+    /// A file is there that is not a checkpoint.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// Neither the file nor the one before it is whole.
     #[error("`{0}` is not a whole checkpoint")]
     Damaged(PathBuf),
@@ -342,7 +351,8 @@ pub fn older(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a checkpoint: whole under a temporary name, then renamed; the one before stays beside it.
+/// Writes a checkpoint: whole under a temporary name, then renamed; the one before stays beside it. Files that are not
+/// checkpoints are left alone.
 pub fn save(
     path: &Path,
     key: &str,
@@ -353,32 +363,50 @@ pub fn save(
     let saved = Saved { problem: key.to_owned(), checkpoint };
     let body = serde_json::to_string(&saved).map_err(|e| wrong(std::io::Error::other(e)))?;
     let hash = blake3::hash(body.as_bytes()).to_hex();
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let temporary = path.with_file_name(name);
+    let before = older(path);
+    files::check(path, Kind::Checkpoint, false)?;
+    files::check(&before, Kind::Checkpoint, false)?;
+    let (temporary, mut file) = files::temporary(path).map_err(wrong)?;
     let written = (|| {
-        let mut file = std::fs::File::create(&temporary)?;
         file.write_all(format!("{MAGIC} {hash}\n{body}\n").as_bytes())?;
         if sync {
             file.sync_all()?;
         }
         if path.exists() {
-            std::fs::rename(path, older(path))?;
+            std::fs::rename(path, &before)?;
         }
-        std::fs::rename(&temporary, path)
+        Ok(())
     })();
-    written.map_err(|error| {
+    let published = match written {
+        Ok(()) => files::publish(&temporary, path, Kind::Checkpoint, false),
+        Err(error) => Err(WriteError::Failed(error)),
+    };
+    published.map_err(|error| {
         let _ = std::fs::remove_file(&temporary);
-        wrong(error)
+        match error {
+            WriteError::Failed(error) => wrong(error),
+            WriteError::Refused(refusal) => refusal.into(),
+        }
     })
+}
+
+/// Removes a checkpoint and the one before it; files that are not checkpoints are left alone.
+pub fn discard(path: &Path) {
+    for file in [older(path), path.to_owned()] {
+        let ours = files::check(&file, Kind::Checkpoint, false).is_ok()
+            && files::is_ours(&file, Kind::Checkpoint).unwrap_or(false);
+        if ours {
+            let _ = std::fs::remove_file(&file);
+        }
+    }
 }
 
 /// Reads a checkpoint; if the file is damaged or gone, the one before it.
 pub fn restore(path: &Path, key: &str) -> Result<Checkpoint, CheckpointError> {
     let mut first = None;
     for place in [path.to_owned(), older(path)] {
-        match std::fs::read_to_string(&place) {
-            Ok(text) => match parse(&text) {
+        match files::read(&place, MOST) {
+            Ok(bytes) => match str::from_utf8(&bytes).ok().and_then(parse) {
                 Some(saved) if saved.problem == key => return Ok(saved.checkpoint),
                 Some(_) => return Err(CheckpointError::Other(place)),
                 None => {

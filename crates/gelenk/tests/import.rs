@@ -33,6 +33,7 @@ fn after_half_a_second(
     let mut settings = loaded.model.run.clone();
     engine.clone_into(&mut settings.engine);
     (settings.duration, settings.order, settings.step) = (0.5, order, step);
+    "exact".clone_into(&mut settings.contact); // the dae engine finds every stop
     let mut last = Last::default();
     gelenk::simulate_loaded(loaded, &settings, &mut last).unwrap();
     let (model, state) = (loaded.model.clone(), last.0.unwrap());

@@ -145,13 +145,17 @@ fn a_stopped_run_is_verified_up_to_where_it_stopped() {
 }
 
 #[test]
-fn a_failed_run_is_verified_too() {
+fn a_failed_run_is_reproduced_but_not_verified() {
     let settings = RunSettings { tolerance: 2.0, ..settings() };
     let bytes = record(&settings);
     let recording = Recording::from_bytes(bytes.clone()).unwrap();
     let end = &recording.certificate().unwrap().end;
     assert_eq!(end.to_string(), "failed: joint `elbow` cannot be closed at t = 1 s");
-    assert!(check(&bytes).ok);
+    let report = check(&bytes);
+    assert!(report.reproduced && !report.ok, "{report}");
+    let text = report.to_string();
+    assert!(text.starts_with("not verified; the recorded run failed: joint `elbow`"), "{text}");
+    assert!(text.ends_with("the re-run gives the same bytes"), "{text}");
 }
 
 #[test]
@@ -348,6 +352,40 @@ fn files_are_written_under_their_own_name_and_faults_name_them() {
     recorder.finish(outcome.as_ref()).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), record(&settings));
     assert!(verify(&path, &load, &engine).unwrap().ok);
+
+    // A run that does not finish leaves the good recording alone, whether it fails or is dropped.
+    let names = || {
+        let mut names: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let good = std::fs::read(&path).unwrap();
+    for dropped in [false, true] {
+        let failing = RunSettings { tolerance: 2.0, ..settings.clone() };
+        let mut recorder = Recorder::create(&path, header(&model, &failing)).unwrap();
+        let kept = recorder.kept().unwrap();
+        assert_eq!(kept.path(), folder.path().join("run-unfinished.mcap"));
+        let outcome = run(&model, &failing, &mut recorder);
+        if dropped {
+            drop(recorder);
+        } else {
+            recorder.finish(outcome.as_ref()).unwrap();
+        }
+        assert_eq!(kept.path(), folder.path().join("run-failed.mcap"));
+        assert_eq!(names(), ["run-failed.mcap", "run.mcap"]);
+        assert!(std::fs::read(&path).unwrap() == good);
+    }
+    // One that finishes takes its place.
+    let other = RunSettings { duration: 0.5, ..settings.clone() };
+    let mut recorder = Recorder::create(&path, header(&model, &other)).unwrap();
+    let outcome = run(&model, &other, &mut recorder);
+    assert!(std::fs::read(&path).unwrap() == good, "not before its end");
+    recorder.finish(outcome.as_ref()).unwrap();
+    assert!(std::fs::read(&path).unwrap() == record(&other));
+    assert_eq!(names(), ["run-failed.mcap", "run.mcap"]);
 
     let nowhere = folder.path().join("no/such/run.mcap");
     let error = Recorder::create(&nowhere, header(&model, &settings)).unwrap_err();

@@ -153,8 +153,12 @@ fn unpacked(png: &[u8]) -> (usize, usize, Vec<u8>) {
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()) as usize;
     let (width, height) = (number(16), number(20));
-    let (length, at) = (number(33), 41);
-    assert_eq!(&png[37..41], b"IDAT");
+    // The header is followed by whose picture it is.
+    let text = number(33);
+    assert_eq!(&png[37..41 + text], b"tEXtSoftware\0gelenk");
+    let chunk = 45 + text;
+    let (length, at) = (number(chunk), chunk + 8);
+    assert_eq!(&png[chunk + 4..at], b"IDAT");
     let rows = miniz_oxide::inflate::decompress_to_vec_zlib(&png[at..at + length]).unwrap();
     let mut pixels = Vec::new();
     let mut above = vec![0_u8; 3 * width];

@@ -18,6 +18,8 @@ pub struct RunSettings {
     pub tolerance: f64,
     /// Largest velocity error of joints, m/s.
     pub velocity_tolerance: f64,
+    /// Gaps and overlaps of bodies that touch which count as none, m; at least `tolerance`. With `contact = "exact"` it is `tolerance`.
+    pub contact_tolerance: f64,
     /// Order of the method: 2, 4, 6 or 8.
     pub order: u32,
     /// Solver of the impulse engine: `iterative`.
@@ -26,7 +28,8 @@ pub struct RunSettings {
     pub flight: Flight,
     /// Correct velocities at the end of each step (positions do not depend on it).
     pub velocity_correction: bool,
-    /// Impacts of bodies: `exact`, each located in time, `coarse`, all of a step at its end, or `none`: nothing touches.
+    /// Impacts of bodies and arrivals at end stops: `auto`, those that bounce located in time, `exact`, all, `coarse`, none, or `none`: nothing
+    /// touches.
     pub contact: String,
     /// Halve steps in which joints act harder than the bodies' size and speed explain, and hold the work of joint forces over
     /// gaps, not the gaps alone (order 2, corrected velocities).
@@ -51,6 +54,18 @@ pub struct RunSettings {
     pub integrator: Option<String>,
 }
 
+impl RunSettings {
+    /// Whether all impacts are located in time: asked for, or by an order above 2, which what lands within a step would not have.
+    pub fn locates_all(&self) -> bool {
+        self.contact == "exact" || self.contact != "coarse" && self.order > 2
+    }
+
+    /// Overlaps of bodies that touch which count as none, m.
+    pub fn overlap_tolerance(&self) -> f64 {
+        if self.locates_all() { self.tolerance } else { self.contact_tolerance.max(self.tolerance) }
+    }
+}
+
 impl Default for RunSettings {
     fn default() -> Self {
         RunSettings {
@@ -59,11 +74,12 @@ impl Default for RunSettings {
             step: 0.01,
             tolerance: 1e-9,
             velocity_tolerance: 1e-9,
+            contact_tolerance: 1e-7,
             order: 2,
             solver: "direct".to_owned(),
             flight: Flight::Exact,
             velocity_correction: true,
-            contact: "exact".to_owned(),
+            contact: "auto".to_owned(),
             gentle: false,
             sample: None,
             at: Vec::new(),

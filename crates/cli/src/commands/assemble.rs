@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use gelenk::files::Kind;
 use gelenk::model::assemble::{AssembleOptions, AssembleReport, Outcome, assemble};
 use gelenk::model::{Loaded, Model};
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &AssembleArgs, manner: Manner) -> Result<Answer, Failure
     let loaded = source::load(&args.model, Start::MayBeOpen, manner)?;
     let model = &loaded.model;
     if let Some(path) = &args.output {
-        files::check_place(path, &args.model.model)?;
+        files::check_place(path, Kind::Text, &args.model.model, manner)?;
         if !args.model.set.is_empty() {
             return Err(Failure::input("--output and --set do not go together")
                 .help("change the parameters in the file, then assemble it"));
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &AssembleArgs, manner: Manner) -> Result<Answer, Failure
     let mut text = to_text(model, &report);
     if let (Some(path), true) = (&args.output, closed) {
         let fixed = gelenk::start::with_start(text_of(&loaded), model, &report.state);
-        files::write(path, fixed.as_bytes())?;
+        files::write(path, Kind::Text, manner, fixed.as_bytes())?;
         json["output"] = path.display().to_string().into();
         let path = path.display();
         let _ = write!(text, "\nwritten: {path}\n{}  gelenk run {path}\n", styled(HINT, "next:"));

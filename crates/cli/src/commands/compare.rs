@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::compare::{CompareError, CompareOptions, Comparison, Difference, compare, plot_svg};
+use gelenk::files::Kind;
 use gelenk::model::Model;
 use serde_json::{Map, Value, json};
 
@@ -26,9 +27,12 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let options = options(args, model)?;
-    for path in args.plot.iter().chain(&args.report) {
-        files::check_place(path, &args.model.model)?;
-    }
+    let places = args
+        .plot
+        .iter()
+        .map(|path| (path, Kind::Svg))
+        .chain(args.report.iter().map(|path| (path, Kind::Report)));
+    files::check_places(places, &args.model.model, manner)?;
     interrupt::be_graceful();
     let comparison = compare(&loaded, &options, &mut || {
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -43,7 +47,7 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     let mut json = to_json(model, &options, &comparison);
     let mut text = to_text(model, &options, &comparison);
     if let Some(path) = &args.plot {
-        files::write(path, plot_svg(model, &comparison).as_bytes())?;
+        files::write(path, Kind::Svg, manner, plot_svg(model, &comparison).as_bytes())?;
         json.insert("plot".to_owned(), path.display().to_string().into());
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
@@ -51,7 +55,7 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     let mut answer = Answer::done(Value::Object(json), text).exit(exit);
     if let Some(path) = &args.report {
         let report = reports::of_comparison(&loaded, &options, &comparison);
-        reports::write(&mut answer, path, &report)?;
+        reports::write(&mut answer, path, &report, manner)?;
     }
     Ok(answer)
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::converge::{Study, StudyError, StudyOptions, converge, study_tolerance};
+use gelenk::files::Kind;
 use gelenk::model::{Model, RunSettings};
 use serde_json::{Map, Value, json};
 
@@ -23,7 +24,12 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let settings = settings(args, model)?;
-    files::check_places(args.plot.iter().chain(&args.report), &args.model.model)?;
+    let places = args
+        .plot
+        .iter()
+        .map(|path| (path, Kind::Svg))
+        .chain(args.report.iter().map(|path| (path, Kind::Report)));
+    files::check_places(places, &args.model.model, manner)?;
     let options = StudyOptions { levels: args.levels, quantities: args.quantity.clone() };
     interrupt::be_graceful();
     let mut progress = Progress::of_work(&model.name, 1.0, manner.quiet);
@@ -36,13 +42,18 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
     let mut json = to_json(model, &study);
     let mut text = to_text(model, &study);
     if let Some(path) = &args.plot {
-        files::write(path, gelenk::converge::plot_svg(model, &study).as_bytes())?;
+        files::write(
+            path,
+            Kind::Svg,
+            manner,
+            gelenk::converge::plot_svg(model, &study).as_bytes(),
+        )?;
         json.insert("plot".to_owned(), path.display().to_string().into());
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
     let mut answer = Answer::done(Value::Object(json), text);
     if let Some(path) = &args.report {
-        reports::write(&mut answer, path, &reports::of_study(&loaded, &study))?;
+        reports::write(&mut answer, path, &reports::of_study(&loaded, &study), manner)?;
     }
     Ok(answer)
 }

@@ -1,12 +1,12 @@
 //! `gelenk derive`: the equations of motion.
 
 use std::fmt::Write;
-use std::io::Read;
 use std::path::Path;
 
 use gelenk::derive::{
     CodeLanguage, Derivation, DerivationError, DeriveOptions, PARTS, Part, Place, Point, derive,
 };
+use gelenk::files::Kind;
 use serde_json::{Map, Value};
 
 use crate::Manner;
@@ -23,7 +23,12 @@ const LONGEST_POINT: u64 = 1 << 20;
 pub(crate) fn run(args: &DeriveArgs, manner: Manner) -> Result<Answer, Failure> {
     let loaded = source::load(&args.model, Start::MayBeOpen, manner)?;
     let what = parts(&args.what)?;
-    files::check_places(args.output.iter().chain(&args.report), &args.model.model)?;
+    let places = args
+        .output
+        .iter()
+        .map(|path| (path, Kind::Text))
+        .chain(args.report.iter().map(|path| (path, Kind::Report)));
+    files::check_places(places, &args.model.model, manner)?;
     let linearize = args.linearize.as_deref().map(place).transpose()?;
     let describes = manner.json || !is_code(args.format);
     let options = DeriveOptions {
@@ -67,7 +72,7 @@ pub(crate) fn run(args: &DeriveArgs, manner: Manner) -> Result<Answer, Failure> 
     json.insert("warnings".to_owned(), serde_json::json!(source::warnings(&loaded)));
     let mut answer = match &args.output {
         Some(path) => {
-            files::write(path, text.as_bytes())?;
+            files::write(path, Kind::Text, manner, text.as_bytes())?;
             json.insert("output".to_owned(), path.display().to_string().into());
             Answer::done(Value::Object(json), format!("equations: {}\n", path.display()))
         }
@@ -77,7 +82,7 @@ pub(crate) fn run(args: &DeriveArgs, manner: Manner) -> Result<Answer, Failure> 
     };
     if let Some(path) = &args.report {
         let report = reports::of_derivation(&loaded, &derivation, &what);
-        reports::write(&mut answer, path, &report)?;
+        reports::write(&mut answer, path, &report, manner)?;
     }
     Ok(answer)
 }
@@ -134,14 +139,12 @@ fn place(text: &str) -> Result<Place, Failure> {
 
 /// The numbers at the point of a file.
 fn evaluate(path: &Path, derivation: &Derivation) -> Result<Map<String, Value>, Failure> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(LONGEST_POINT).read_to_string(&mut text)
+    let text = if path == Path::new("-") {
+        source::read_standard_input(LONGEST_POINT)?
     } else {
-        std::fs::File::open(path)
-            .and_then(|file| file.take(LONGEST_POINT).read_to_string(&mut text))
+        String::from_utf8(files::read(path, LONGEST_POINT)?)
+            .map_err(|_| Failure::input(format!("`{}` is not UTF-8 text", path.display())))?
     };
-    read.map_err(|error| Failure::io("read", path, &error))?;
     let equations = &derivation.equations;
     let point = Point::from_json(&text, equations)
         .map_err(|why| Failure::input(format!("--evaluate {}: {why}", path.display())))?;

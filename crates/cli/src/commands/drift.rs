@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::drift::{Drift, DriftError, drift, plot_svg};
+use gelenk::files::Kind;
 use gelenk::model::Model;
 use serde_json::{Map, Value, json};
 
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &DriftArgs, manner: Manner) -> Result<Answer, Failure> {
     let settings = source::stepping(&args.settings, source::settings(&args.settings, model))?;
     source::check(&settings)?;
     if let Some(path) = &args.plot {
-        files::check_place(path, &args.model.model)?;
+        files::check_place(path, Kind::Svg, &args.model.model, manner)?;
     }
     interrupt::be_graceful();
     let mut progress = Progress::of_work(&model.name, 1.0, manner.quiet);
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &DriftArgs, manner: Manner) -> Result<Answer, Failure> {
     let mut json = to_json(model, &study);
     let mut text = to_text(model, &study);
     if let Some(path) = &args.plot {
-        files::write(path, plot_svg(model, &study).as_bytes())?;
+        files::write(path, Kind::Svg, manner, plot_svg(model, &study).as_bytes())?;
         json.insert("plot".to_owned(), path.display().to_string().into());
         let _ = writeln!(text, "\nplot: {}", path.display());
     }

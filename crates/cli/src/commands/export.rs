@@ -7,6 +7,7 @@ use std::path::Path;
 use gelenk::export::{
     ExportError, plot_svg, to_glb, to_gltf, write_csv, write_foxglove, write_parquet,
 };
+use gelenk::files::Kind;
 use gelenk::film::film_strip;
 use gelenk::model::State;
 use gelenk::picture::{PictureOptions, picture};
@@ -26,10 +27,18 @@ const MOST_KEYS: usize = 20_000;
 pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> {
     let path = &args.recording;
     files::must_exist(path, "recording")?;
-    let outputs =
-        [&args.csv, &args.parquet, &args.film, &args.plot, &args.gltf, &args.foxglove, &args.png];
-    let outputs = outputs.into_iter().flatten().filter(|output| !is_stdout(output));
-    files::check_places(outputs, &path.display().to_string())?;
+    let outputs = [
+        (&args.csv, Kind::Csv),
+        (&args.parquet, Kind::Parquet),
+        (&args.film, Kind::Svg),
+        (&args.plot, Kind::Svg),
+        (&args.gltf, Kind::Gltf),
+        (&args.foxglove, Kind::Scene),
+        (&args.png, Kind::Png),
+    ];
+    let outputs = outputs.iter().filter_map(|(output, kind)| Some((output.as_ref()?, *kind)));
+    let outputs = outputs.filter(|(output, kind)| *kind != Kind::Csv || !is_stdout(output));
+    files::check_places(outputs, &path.display().to_string(), manner)?;
     let to_stdout = args.csv.as_deref().is_some_and(is_stdout);
     if to_stdout && manner.json {
         return Err(Failure::input("--csv - and --json both want standard output")
@@ -61,26 +70,26 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
                 .map_err(|error| writing(output, &error))?;
         } else {
             let fill = |file: &mut _| write_csv(&model, samples, file).map(drop);
-            files::write_with(output, fill, |error| writing(output, &error))?;
+            files::write_with(output, Kind::Csv, manner, fill, |error| writing(output, &error))?;
             tell("csv", output);
         }
     }
     if let Some(output) = &args.parquet {
         let samples = recording.samples();
         let fill = |file: &mut _| write_parquet(&model, samples, file).map(drop);
-        files::write_with(output, fill, |error| writing(output, &error))?;
+        files::write_with(output, Kind::Parquet, manner, fill, |error| writing(output, &error))?;
         tell("parquet", output);
     }
     if let Some(output) = &args.plot {
         let svg = plot_svg(&model, recording.samples(), &args.of);
         let svg = svg.map_err(|error| writing(output, &error))?;
-        files::write(output, svg.as_bytes())?;
+        files::write(output, Kind::Svg, manner, svg.as_bytes())?;
         tell("plot", output);
     }
     if let Some(output) = &args.foxglove {
         let samples = recording.samples();
         let fill = |file: &mut _| write_foxglove(&model, samples, file).map(drop);
-        files::write_with(output, fill, |error| writing(output, &error))?;
+        files::write_with(output, Kind::Scene, manner, fill, |error| writing(output, &error))?;
         tell("foxglove", output);
     }
     let mut states = |most: usize| -> Result<Vec<(f64, State)>, Failure> {
@@ -92,7 +101,7 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
     };
     if let Some(output) = &args.film {
         let svg = film_strip(&model, &states(MOST_FRAMES)?, &args.strip.options());
-        files::write(output, svg.as_bytes())?;
+        files::write(output, Kind::Svg, manner, svg.as_bytes())?;
         tell("film", output);
     }
     if let Some(output) = &args.gltf {
@@ -100,14 +109,15 @@ pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> 
         let json = output.extension().is_some_and(|e| e.eq_ignore_ascii_case("gltf"));
         let bytes =
             if json { to_gltf(&model, &states).into_bytes() } else { to_glb(&model, &states) };
-        files::write(output, &bytes)?;
+        files::write(output, Kind::Gltf, manner, &bytes)?;
         tell("gltf", output);
     }
     if let Some(output) = &args.png {
         let (width, height) = args.size;
         let instants = usize::from(args.instants);
         let options = PictureOptions { width, height, instants, at: args.at };
-        files::write(output, &picture(&model, &states(MOST_KEYS)?, &options))?;
+        let bytes = picture(&model, &states(MOST_KEYS)?, &options);
+        files::write(output, Kind::Png, manner, &bytes)?;
         tell("png", output);
     }
     let samples = recording.n_samples();

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use gelenk::files::Kind;
 use gelenk::import::{Base, ImportOptions, Imported, finish, import_path};
 use gelenk::model::LoadOptions;
 use serde_json::json;
@@ -14,7 +15,7 @@ use crate::{files, show, source};
 pub(crate) fn run(args: &ImportArgs, manner: Manner) -> Result<Answer, Failure> {
     files::must_exist(&args.file, "robot file")?;
     if let Some(path) = &args.output {
-        files::check_place(path, &args.file.display().to_string())?;
+        files::check_place(path, Kind::Text, &args.file.display().to_string(), manner)?;
     }
     let limits = source::limits(&args.limit)?;
     let options = ImportOptions {
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &ImportArgs, manner: Manner) -> Result<Answer, Failure> 
         finish(imported, &load).map_err(|faults| source::bad_model(&faults))?;
     let mut hint = None;
     if !imported.meshes.is_empty() {
-        hint = place_meshes(args, &mut imported)?;
+        hint = place_meshes(args, &mut imported, manner)?;
     }
     let mut json = json!({
         "model": imported.name,
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &ImportArgs, manner: Manner) -> Result<Answer, Failure> 
             Ok(Answer::done(json, imported.text).asked())
         }
         Some(path) => {
-            files::write(path, imported.text.as_bytes())?;
+            files::write(path, Kind::Text, manner, imported.text.as_bytes())?;
             json["output"] = path.display().to_string().into();
             Ok(Answer::done(json, format!("{report}written: {}\n", path.display())))
         }
@@ -64,7 +65,11 @@ pub(crate) fn run(args: &ImportArgs, manner: Manner) -> Result<Answer, Failure> 
 }
 
 /// Makes the mesh paths count from the folder of the output: the meshes lie below it, or are copied there.
-fn place_meshes(args: &ImportArgs, imported: &mut Imported) -> Result<Option<String>, Failure> {
+fn place_meshes(
+    args: &ImportArgs,
+    imported: &mut Imported,
+    manner: Manner,
+) -> Result<Option<String>, Failure> {
     let target = args.output.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     let target = if target.as_os_str().is_empty() { Path::new(".") } else { target };
     let real = target.canonicalize().map_err(|error| Failure::io("find", target, &error))?;
@@ -78,8 +83,12 @@ fn place_meshes(args: &ImportArgs, imported: &mut Imported) -> Result<Option<Str
                 let made = std::fs::create_dir_all(parent);
                 made.map_err(|error| Failure::io("make", parent, &error))?;
             }
-            let copied = std::fs::copy(imported.folder.join(name), &to);
-            copied.map_err(|error| Failure::io("write", &to, &error))?;
+            let most = source::limits(&args.limit)?.file;
+            let bytes = files::read(&imported.folder.join(name), most)?;
+            // A copy that is there already is left as it is; another file is not replaced unasked.
+            if !gelenk::files::read(&to, most).is_ok_and(|there| there == bytes) {
+                files::write(&to, Kind::Text, manner, &bytes)?;
+            }
         }
         folder
     } else if let Ok(below) = imported.folder.strip_prefix(&real) {

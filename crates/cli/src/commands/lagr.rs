@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, Faults};
 use crate::args::LagrArgs;
-use crate::source;
 use crate::text::counted;
+use crate::{files, source};
 
 /// Longest deck, bytes.
 const MOST: u64 = 10_000_000;
@@ -33,14 +33,8 @@ fn read(name: &str) -> Result<String, Failure> {
     }
     let path = Path::new(name);
     match std::fs::metadata(path) {
-        Ok(about) if about.len() > MOST => {
-            Err(Failure::input(format!("`{name}` is longer than {MOST} bytes; that is no deck")))
-        }
-        Ok(_) => {
-            let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
-            String::from_utf8(bytes)
-                .map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text")))
-        }
+        Ok(_) => String::from_utf8(files::read(path, MOST)?)
+            .map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             if name == deck::EXAMPLE_NAME {
                 return Ok(deck::EXAMPLE.to_owned());

@@ -6,10 +6,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use gelenk::files::{Kind, beside};
 use gelenk::optimize::interior::Status;
 use gelenk::optimize::problem::{Failed, Finished, Live, Problem, RunOptions, Solution, optimize};
 use gelenk::optimize::{
-    CheckpointError, DaeCertificate, answer_json, certify_by_dae, gallery, status_word,
+    CheckpointError, DaeCertificate, answer_json, certify_by_dae, gallery, record_found,
+    status_word,
 };
 use serde_json::{Value, json};
 
@@ -22,6 +24,8 @@ use crate::source::{bad_model, read_standard_input};
 use crate::text::{Align, Table, sig};
 use crate::{files, interrupt, reports, show};
 
+/// The largest file of a motion that is read, bytes.
+const MOST_MOTION: u64 = 1 << 30;
 /// Seconds between samples of a recording.
 const SAMPLE: f64 = 0.005;
 /// Tolerance of the DAE engine when it runs a motion again.
@@ -54,8 +58,13 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
             format!("`{}` cannot be written: the problem has no model to show", path.display());
         return Err(Failure::input(message).help("--output FILE writes the motion's numbers"));
     }
-    let places = checkpoint.iter().chain(&args.output).chain(&recording).chain(&args.report);
-    files::check_places(places, name)?;
+    let before = checkpoint.as_deref().map(gelenk::optimize::older);
+    let checkpoints = checkpoint.iter().chain(&before).map(|path| (path, Kind::Checkpoint));
+    let places = checkpoints
+        .chain(args.output.iter().map(|path| (path, Kind::Motion)))
+        .chain(recording.iter().map(|path| (path, Kind::Recording)))
+        .chain(args.report.iter().map(|path| (path, Kind::Report)));
+    files::check_places(places, name, manner)?;
     let warm = args.from.as_deref().map(read_motion).transpose()?;
     let options = RunOptions {
         starts: args.starts.map(|n| n as usize),
@@ -123,11 +132,12 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     json.insert("dae_certificate".to_owned(), serde_json::to_value(&again).unwrap_or(Value::Null));
     let mut text = summary(&problem, &finished, again.as_ref(), wall_seconds);
     if let Some(path) = &args.output {
-        match files::write(
-            path,
-            format!("{}\n", json!({ "problem": problem.name, "motion": best.solution })).as_bytes(),
-        ) {
+        let path = &place_of_motion(path, &best.status);
+        let status = status_word(&best.status);
+        let motion = json!({ "problem": problem.name, "status": status, "motion": best.solution });
+        match files::write(path, Kind::Motion, manner, format!("{motion}\n").as_bytes()) {
             Ok(()) => {
+                json.insert("output".to_owned(), path.display().to_string().into());
                 let _ = writeln!(text, "motion: {}", path.display());
             }
             Err(error) => failure = failure.or(Some(error)),
@@ -136,10 +146,22 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     if let Some(path) = &recording
         && best.status != Status::Faulty
     {
-        match gelenk::optimize::record(&problem, &best.solution, SAMPLE, path) {
+        // A motion that is not an optimum never gets the name of one.
+        let optimal = best.status == Status::Optimal;
+        let failed = (!optimal).then(|| beside(path, "failed", Kind::Recording));
+        let asked = path;
+        let path = failed.as_ref().unwrap_or(path);
+        match record_found(&problem, best, SAMPLE, path, manner.overwrite) {
             Ok(Some(samples)) => {
                 json.insert("recording".to_owned(), path.display().to_string().into());
                 let _ = writeln!(text, "recording: {} ({samples} samples)", path.display());
+                if !optimal {
+                    let status = status_word(&best.status);
+                    let _ = write!(text, "  not an optimum ({status})");
+                    let stays = format!("; {} stays as it was", asked.display());
+                    text.push_str(if asked.exists() { &stays } else { "" });
+                    text.push('\n');
+                }
             }
             Ok(None) => {}
             Err(error) => {
@@ -151,7 +173,9 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     let mut answer = Answer::done(Value::Object(json), text);
     if let (Some(path), Some(history)) = (&args.report, &history) {
         let page = of_optimum(&problem, &file, &options, &finished, history, wall_seconds);
-        if let Err(error) = reports::write(&mut answer, path, &page) {
+        let fault = (best.status != Status::Optimal).then_some("failed");
+        let path = &files::place_of(path, Kind::Report, fault);
+        if let Err(error) = reports::write(&mut answer, path, &page, manner) {
             failure = failure.or(Some(error));
         }
     }
@@ -161,8 +185,7 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         && let Some(path) = &checkpoint
     {
         // Done: nothing to go on with.
-        let _ = std::fs::remove_file(path);
-        let _ = std::fs::remove_file(gelenk::optimize::older(path));
+        gelenk::optimize::discard(path);
     }
     if let Some(failure) = failure {
         return Ok(answer.failed(failure));
@@ -226,7 +249,7 @@ fn text_of(name: &str) -> Result<(String, Option<PathBuf>), Failure> {
             if data.len() > gelenk::model::Limits::default().file {
                 return Err(Failure::input(format!("`{name}` is larger than a problem may be")));
             }
-            let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+            let bytes = files::read(path, gelenk::model::Limits::default().file)?;
             let text = String::from_utf8(bytes)
                 .map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text")))?;
             Ok((text, path.parent().map(Path::to_owned)))
@@ -244,12 +267,29 @@ fn text_of(name: &str) -> Result<(String, Option<PathBuf>), Failure> {
     }
 }
 
+/// Where the motion found goes: beside the place asked for, if it is no optimum and one is there.
+fn place_of_motion(path: &Path, status: &Status) -> PathBuf {
+    let good = || {
+        let there = read_motion_file(path).ok();
+        let status = there.as_ref().and_then(|value| value.get("status")).and_then(Value::as_str);
+        path.exists() && status.is_none_or(|status| status == "optimal")
+    };
+    if *status != Status::Optimal && good() {
+        beside(path, "failed", Kind::Motion)
+    } else {
+        path.to_owned()
+    }
+}
+
+fn read_motion_file(path: &Path) -> Result<Value, Failure> {
+    serde_json::from_slice(&files::read(path, MOST_MOTION)?)
+        .map_err(|error| Failure::input(format!("`{}` is no motion: {error}", path.display())))
+}
+
 /// The motion in a file that `--output` wrote.
 fn read_motion(path: &Path) -> Result<Solution, Failure> {
     files::must_exist(path, "motion")?;
-    let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
-    let value: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| Failure::input(format!("`{}` is no motion: {error}", path.display())))?;
+    let value = read_motion_file(path)?;
     serde_json::from_value(value.get("motion").cloned().unwrap_or(value))
         .map_err(|error| Failure::input(format!("`{}` is no motion: {error}", path.display())))
 }
@@ -260,6 +300,9 @@ fn checkpoint_failure(error: &CheckpointError) -> Failure {
     {
         let message = format!("there is no checkpoint `{}` to go on from", path.display());
         return Failure::new(Exit::Io, message).help("without --resume it begins anew");
+    }
+    if let CheckpointError::Refused(refusal) = error {
+        return files::refused(refusal, Kind::Checkpoint);
     }
     let exit = if matches!(error, CheckpointError::Io { .. }) { Exit::Io } else { Exit::Input };
     Failure::new(exit, error.to_string())

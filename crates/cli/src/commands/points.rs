@@ -1,5 +1,6 @@
 //! `gelenk points`: rigid bodies as point masses.
 
+use gelenk::files::Kind;
 use gelenk::points::{PointModel, PointModelError, point_model};
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use crate::text::counted;
 pub(crate) fn run(args: &PointsArgs, manner: Manner) -> Result<Answer, Failure> {
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     if let Some(path) = &args.output {
-        files::check_place(path, &args.model.model)?;
+        files::check_place(path, Kind::Text, &args.model.model, manner)?;
     }
     let converted = point_model(&loaded.model).map_err(|error| match error {
         PointModelError::Start(why) => Failure::new(Exit::Failed, why),
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &PointsArgs, manner: Manner) -> Result<Answer, Failure> 
             Ok(Answer::done(json, text).asked())
         }
         Some(path) => {
-            files::write(path, text.as_bytes())?;
+            files::write(path, Kind::Text, manner, text.as_bytes())?;
             json["output"] = path.display().to_string().into();
             let told = format!(
                 "{} with {} and {}: {}\n",

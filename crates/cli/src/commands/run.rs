@@ -7,12 +7,14 @@ use std::time::Instant;
 
 use gelenk::accuracy::AccuracyError;
 use gelenk::export::sample_json;
+use gelenk::files::Kind;
 use gelenk::film::film_strip;
 use gelenk::model::{
-    BodyKind, Event, Loaded, Model, Observer, RowBlock, RunReport, RunSettings, Sample, State, Stop,
+    BodyKind, Event, Loaded, Model, Observer, RunReport, RunSettings, Sample, State, Stop,
 };
 use gelenk::recording::{FileSink, Header};
 use gelenk::thin::Thinned;
+use gelenk::verdict::{Grade, Judge, Verdict};
 use gelenk::{Recorder, RecordingError};
 use gelenk_viewer::report::Motion;
 use serde_json::{Value, json};
@@ -40,17 +42,22 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     interrupt::be_graceful();
     let settings = chosen(model, settings)?;
     let output = output(args, model, manner);
-    let outputs = output.iter().chain(&args.film).chain(&args.report);
-    files::check_places(outputs, &args.model.model)?;
+    let outputs = output.iter().map(|path| (path, Kind::Recording));
+    let outputs = outputs
+        .chain(args.film.iter().map(|path| (path, Kind::Svg)))
+        .chain(args.report.iter().map(|path| (path, Kind::Report)));
+    files::check_places(outputs, &args.model.model, manner)?;
     let recorder = match &output {
         Some(path) => {
             let header = Header::of_loaded(&loaded, &args.model.set, &settings);
-            Some(Recorder::create(path, header).map_err(|error| recording_failure(&error))?)
+            let recorder = Recorder::create_with(path, header, manner.overwrite);
+            Some(recorder.map_err(|error| recording_failure(&error))?)
         }
         None => None,
     };
     let mut watch = Watch {
         model,
+        judge: Judge::default(),
         recorder,
         film: args.film.as_ref().map(|_| Thinned::new(MOST_FRAMES)),
         motion: args.report.as_ref().map(|_| Motion::default()),
@@ -70,23 +77,48 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         Ok(report) => report,
         Err(failure) => &failure.report,
     };
-    let mut answer =
-        Parts { model, settings: &settings, report, wall_seconds }.answer(&loaded, &watch, manner);
+    let verdict = watch.judge.verdict(model, &settings, report);
+    let mut answer = Parts { model, settings: &settings, report, verdict: &verdict, wall_seconds }
+        .answer(&loaded, &watch, manner);
     // Whatever happened: what was reached is saved, then told.
     let recorder = watch.recorder.take();
     let (mut trouble, mut certificate) = (None, None);
-    if let (Some(path), Some(recorder)) = (&output, recorder) {
-        match recorder.finish(result.as_ref()) {
+    let fault = match &result {
+        Err(_) => Some("failed"),
+        Ok(report) if report.stopped => Some("stopped"),
+        Ok(_) => verdict.failure().map(|_| "failed"),
+    };
+    let asked = output;
+    let mut output = None;
+    if let (Some(path), Some(recorder)) = (&asked, recorder) {
+        let kept = recorder.kept();
+        let finished = recorder.finish_with(result.as_ref(), verdict.clone());
+        // Beside the path that was given, if there is a better recording.
+        let now = kept.map_or_else(|| path.clone(), |kept| kept.path());
+        let stays = || format!("{} stays as it was", path.display());
+        match finished {
             Ok(made) => {
-                told_recording(&mut answer, path, made.samples);
+                told_recording(&mut answer, &now, made.samples);
+                if now != *path {
+                    let _ = writeln!(answer.text, "  {}", stays());
+                }
                 certificate = Some(made);
             }
-            Err(error) => trouble = Some(recording_failure(&error)),
+            Err(error) => {
+                let mut failure = recording_failure(&error);
+                if now != *path {
+                    let reached = now.display();
+                    failure = failure.help(format!("{}; what was reached: {reached}", stays()));
+                }
+                trouble = Some(failure);
+            }
         }
+        output = Some(now);
     }
     if let (Some(path), Some(film)) = (&args.film, watch.film.take()) {
         let svg = film_strip(model, &film.into_states(), &args.strip.options());
-        match files::write(path, svg.as_bytes()) {
+        let path = &files::place_of(path, Kind::Svg, fault);
+        match files::write(path, Kind::Svg, manner, svg.as_bytes()) {
             Ok(()) => {
                 answer.json.insert("film".to_owned(), path.display().to_string().into());
                 let _ = writeln!(answer.text, "film: {}", path.display());
@@ -105,7 +137,8 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
             motion,
             certificate.as_ref(),
         );
-        if let Err(failure) = reports::write(&mut answer, path, &page) {
+        let path = &files::place_of(path, Kind::Report, fault);
+        if let Err(failure) = reports::write(&mut answer, path, &page, manner) {
             trouble = trouble.or(Some(failure));
         }
     }
@@ -119,10 +152,23 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     if watch.stopped_by_user || report.stopped && interrupt::requested() {
         return Ok(answer.failed(stopped(report, &settings, output.as_deref())));
     }
+    if let Some(failure) = refused(&verdict, args.strict) {
+        return Ok(answer.failed(failure));
+    }
     if output.is_some() || args.film.is_some() {
         answer.text.push_str(&hint(args, output.as_deref()));
     }
     Ok(answer)
+}
+
+/// The failure that a verdict is.
+fn refused(verdict: &Verdict, strict: bool) -> Option<Failure> {
+    let finding = verdict.findings.first()?;
+    let wrong = finding.grade == Grade::Failed || strict;
+    wrong.then(|| {
+        let message = format!("the result is {}: {}", finding.grade, finding.message);
+        Failure::new(Exit::Failed, message).help(finding.help.clone())
+    })
 }
 
 /// The model's settings with those of the command line.
@@ -196,6 +242,7 @@ fn output(args: &RunArgs, model: &Model, manner: Manner) -> Option<PathBuf> {
 /// Watches a run for all that want to know.
 struct Watch<'m> {
     model: &'m Model,
+    judge: Judge,
     recorder: Option<Recorder<FileSink>>,
     /// Samples for the film strip, if one is wanted.
     film: Option<Thinned>,
@@ -219,6 +266,7 @@ impl Observer for Watch<'_> {
                 self.corrected_start = Some(now.clone());
             }
         }
+        self.judge.sample(sample);
         if let Some(film) = &mut self.film {
             film.push(sample.state);
         }
@@ -264,12 +312,13 @@ struct Parts<'a> {
     model: &'a Model,
     settings: &'a RunSettings,
     report: &'a RunReport,
+    verdict: &'a Verdict,
     wall_seconds: f64,
 }
 
 impl Parts<'_> {
     fn answer(&self, loaded: &Loaded, watch: &Watch<'_>, manner: Manner) -> Answer {
-        let Parts { model, settings, report, wall_seconds } = *self;
+        let Parts { model, settings, report, verdict, wall_seconds } = *self;
         let mut warnings = source::warnings(loaded);
         if let Some(start) = &watch.corrected_start
             && let Some(warning) = velocity_warning(model, start)
@@ -279,37 +328,29 @@ impl Parts<'_> {
             }
             warnings.push(warning);
         }
-        if let Some(warning) = rounding_warning(model, settings, report) {
-            if manner.talks() {
+        for finding in &verdict.findings {
+            let warning = format!("{}; {}", finding.message, finding.help);
+            // The failure is shown by itself.
+            if manner.talks() && finding.grade == Grade::Doubtful {
                 show::warning(&warning);
             }
             warnings.push(warning);
         }
         let mut json = gelenk::report::run_json(model, settings, report, wall_seconds);
+        json.insert("verdict".to_owned(), json!(verdict));
         json.insert("samples".to_owned(), watch.samples.clone().into());
         json.insert("final".to_owned(), gelenk::start::start_json(model, &report.state));
         json.insert("warnings".to_owned(), json!(warnings));
         let mut text = summary(model, settings, report, wall_seconds);
         text.push_str(&states_text(model, &watch.states, watch.samples.len()));
-        text.push('\n');
+        let style = match verdict.grade {
+            Grade::Good => show::GOOD,
+            Grade::Doubtful => show::WARN,
+            Grade::Failed => show::BAD,
+        };
+        let _ = writeln!(text, "\nverdict: {}", styled(style, verdict.grade));
         Answer::done(Value::Object(json), text)
     }
-}
-
-/// A joint whose gap is above a tolerance that is finer than rounding.
-fn rounding_warning(model: &Model, settings: &RunSettings, report: &RunReport) -> Option<String> {
-    if report.engine != "impulse" {
-        return None;
-    }
-    let over = |(block, gap): (&RowBlock, &f64)| {
-        let tolerance = block.tolerance.unwrap_or(settings.tolerance);
-        (*gap > tolerance * (1.0 + 1e-6)).then(|| (block.name.clone(), *gap, tolerance))
-    };
-    let worst = model.rows.iter().zip(&report.worst_gaps).filter_map(over);
-    let (name, gap, tolerance) = worst.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(format!(
-        "`{name}` is open by {gap:.1e}, above its tolerance of {tolerance:.1e}: rounding leaves no less"
-    ))
 }
 
 /// What was changed to make the velocities fit the joints, if it is more than rounding.

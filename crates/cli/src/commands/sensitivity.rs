@@ -162,7 +162,7 @@ fn pairs(
             continue;
         };
         let step = PART * if parameter.value == 0.0 { 1.0 } else { parameter.value.abs() };
-        let quiet = Manner { quiet: true, json: true };
+        let quiet = Manner { quiet: true, json: true, overwrite: false };
         let with = |value: f64| {
             let mut model = args.model.clone();
             model.set.retain(|(set, _)| set != name);

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
+use gelenk::files::Kind;
 use gelenk::tables::{Cell, Table, TableOptions, TablesError, plot_svg, tables};
 use serde_json::{Value, json};
 
@@ -23,7 +24,12 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
         velocity_correction: args.velocity_correction,
         gentle: args.gentle,
     };
-    files::check_places(args.plot.iter().chain(&args.report), "")?;
+    let places = args
+        .plot
+        .iter()
+        .map(|path| (path, Kind::Svg))
+        .chain(args.report.iter().map(|path| (path, Kind::Report)));
+    files::check_places(places, "", manner)?;
     interrupt::be_graceful();
     let progress = Mutex::new(Progress::of_work("tables", 1.0, manner.quiet));
     let measured = tables(&options, &|share| {
@@ -61,7 +67,7 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
         let svg = plot_svg(&measured).ok_or_else(|| {
             Failure::input("--plot has nothing to draw: ask for one of 9.1, 9.2, 9.3, 9.4, 10.1")
         })?;
-        files::write(path, svg.as_bytes())?;
+        files::write(path, Kind::Svg, manner, svg.as_bytes())?;
         json["plot"] = path.display().to_string().into();
         let _ = writeln!(text, "plot: {}", path.display());
     }
@@ -70,7 +76,7 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
     if let Some(path) = &args.report {
         let plot = plot_svg(&measured);
         let report = reports::of_tables(&measured, &failures, plot.as_deref());
-        reports::write(&mut answer, path, &report)?;
+        reports::write(&mut answer, path, &report, manner)?;
     }
     Ok(answer)
 }

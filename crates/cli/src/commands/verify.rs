@@ -101,6 +101,9 @@ fn answer(args: &VerifyArgs, report: &VerifyReport) -> Answer {
     let json = json!({
         "recording": path.to_string(),
         "verified": report.ok,
+        "reproduced": report.reproduced,
+        "run_failed": report.run_failed,
+        "verdict": report.verdict,
         "whole": report.integrity == Integrity::Complete,
         "integrity": report.integrity.to_string(),
         "first_difference": report.first_difference.as_ref().map(|difference| {
@@ -126,7 +129,15 @@ fn answer_of_optimum(
     let wrong = |error: String| Failure::new(Exit::Failed, error);
     let certificate = recorded.certify(AGAIN).map_err(wrong)?;
     let missed = recorded.missed().map_err(wrong)?;
+    // The motion is what the recording says; whether it is what the problem asks for is another question.
+    let mut report = report.clone();
+    if missed.is_some() {
+        report.ok = false;
+        report.no_optimum.get_or_insert_with(|| "infeasible".to_owned());
+    }
+    let report = &report;
     let mut answer = answer(args, report);
+    answer.json.insert("no_optimum".to_owned(), json!(report.no_optimum));
     if let Some(certificate) = &certificate {
         let _ = writeln!(
             answer.text,
@@ -179,6 +190,7 @@ fn unreadable(args: &VerifyArgs, error: &VerifyError) -> Result<Answer, Failure>
         let json = json!({
             "recording": path.to_string(),
             "verified": false,
+            "reproduced": false,
             "whole": false,
             "integrity": error.to_string(),
             "first_difference": { "offset": offset, "what": what },

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::compare::CompareError;
+use gelenk::files::Kind;
 use gelenk::precision::{Method, Trial, precision};
 use serde_json::{Value, json};
 
@@ -21,9 +22,12 @@ pub(crate) fn run(args: &WorkPrecisionArgs, manner: Manner) -> Result<Answer, Fa
     for name in &args.models {
         let model = ModelArgs { model: name.clone(), set: args.set.clone(), limit: Vec::new() };
         let loaded = source::load(&model, Start::MustClose, manner)?;
-        let path = args.plot.as_ref().map(|f| f.join(format!("{}.svg", loaded.model.name)));
+        let path = args
+            .plot
+            .as_ref()
+            .map(|f| f.join(format!("{}.svg", files::file_stem(&loaded.model.name))));
         if let Some(path) = &path {
-            files::check_place(path, name)?;
+            files::check_place(path, Kind::Svg, name, manner)?;
         }
         all.push((loaded, path));
     }
@@ -43,7 +47,8 @@ pub(crate) fn run(args: &WorkPrecisionArgs, manner: Manner) -> Result<Answer, Fa
             "model": loaded.model.name, "duration": args.duration, "methods": to_json(&methods),
         });
         if let Some(path) = path {
-            files::write(path, gelenk::precision::plot_svg(&loaded.model, &methods).as_bytes())?;
+            let svg = gelenk::precision::plot_svg(&loaded.model, &methods);
+            files::write(path, Kind::Svg, manner, svg.as_bytes())?;
             json["plot"] = path.display().to_string().into();
             let _ = writeln!(text, "plot: {}", path.display());
         }

@@ -13,6 +13,16 @@ pub(crate) fn command(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// The program, to run in `folder` with files of at most 4 KiB: writing more fails as on a full disk.
+#[cfg(unix)]
+pub(crate) fn on_a_small_disk(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_gelenk")]).args(args);
+    command.current_dir(folder).stdin(Stdio::null()).env_remove("NO_COLOR");
+    command
+}
+
 /// Runs it to its end.
 pub(crate) fn gelenk(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().expect("gelenk starts")

@@ -48,7 +48,7 @@ pub fn certify_by_dae(
             let pairs = end.s.iter().zip(&known.s).chain(end.s_dot.iter().zip(&known.s_dot));
             for (a, b) in pairs.flat_map(|(a, b)| a.iter().zip(b.iter())) {
                 let error = (a - b).abs() / (1.0 + b.abs());
-                if !(error <= worst.0) {
+                if !(error <= worst.0 || worst.0.is_nan()) {
                     worst = (error, interval);
                 }
             }

@@ -5,9 +5,9 @@ use std::path::Path;
 use gelenk_model::{
     Diagnostic, Diagnostics, Limits, LoadOptions, Loaded, Observer, RunReport, RunSettings,
 };
-use gelenk_optimize::problem::{PhaseSolution, Problem, Solution};
+use gelenk_optimize::problem::{Found, PhaseSolution, Problem, Solution};
 
-use super::{DaeCertificate, certify_by_dae, conditions, replay};
+use super::{DaeCertificate, certify_by_dae, conditions, replay, status_word};
 use crate::recording::{Header, Optimum, Override, Recorder, RecordingError};
 
 /// Records a motion of a problem's model, with about `every` seconds between samples. Gives the number of samples; none for problems
@@ -18,6 +18,30 @@ pub fn record(
     every: f64,
     path: &Path,
 ) -> Result<Option<u64>, RecordingError> {
+    record_motion(problem, solution, None, every, path, false)
+}
+
+/// [`record`] of what a start found, which says how it ended: `verify` calls nothing but an optimum verified. `overwrite`
+/// permits ordinary files of others to be replaced.
+pub fn record_found(
+    problem: &Problem,
+    found: &Found,
+    every: f64,
+    path: &Path,
+    overwrite: bool,
+) -> Result<Option<u64>, RecordingError> {
+    let status = Some(status_word(&found.status).to_owned());
+    record_motion(problem, &found.solution, status, every, path, overwrite)
+}
+
+fn record_motion(
+    problem: &Problem,
+    solution: &Solution,
+    status: Option<String>,
+    every: f64,
+    path: &Path,
+    overwrite: bool,
+) -> Result<Option<u64>, RecordingError> {
     let Some(loaded) = problem.model() else { return Ok(None) };
     let settings = replay_settings(loaded, solution);
     let mut header = Header::of_loaded(loaded, problem.model_set(), &settings);
@@ -27,8 +51,9 @@ pub fn record(
         set: problem.set().iter().map(given).collect(),
         every,
         motion: solution.clone(),
+        status,
     });
-    let mut recorder = Recorder::create(path, header)?;
+    let mut recorder = Recorder::create_with(path, header, overwrite)?;
     let fault = |what: String| RecordingError::Settings { what };
     let report = replay(problem, solution, every, &mut recorder).map_err(fault)?;
     let Some(report) = report else { return Ok(None) };

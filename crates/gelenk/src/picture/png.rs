@@ -8,6 +8,8 @@ pub(super) fn encode(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
     header.extend_from_slice(&height.to_be_bytes());
     header.extend_from_slice(&[8, 2, 0, 0, 0]);
     chunk(&mut out, *b"IHDR", &header);
+    // Whose it is: such a file may be replaced by another of ours.
+    chunk(&mut out, *b"tEXt", b"Software\0gelenk");
     let row_length = width as usize * 3;
     let mut filtered = Vec::with_capacity((row_length + 1) * height as usize);
     let blank = vec![0; row_length];

@@ -31,6 +31,17 @@ pub(crate) enum Fault {
     Io(io::Error),
 }
 
+/// Profile and library of the container that a file begins with; none where it is no MCAP file.
+pub(crate) fn head(bytes: &[u8]) -> Option<(&str, &str)> {
+    let (op, body) = Bytes(bytes.strip_prefix(&MAGIC)?).record()?;
+    let mut body = Bytes(body);
+    let mut text = || {
+        let length = usize::try_from(body.u32()?).ok()?;
+        std::str::from_utf8(body.take(length)?).ok()
+    };
+    (op == OP_HEADER).then_some((text()?, text()?))
+}
+
 /// Takes fixed-size numbers off the front of a slice; `None` where it is too short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);

@@ -49,6 +49,16 @@ pub struct Optimum {
     pub every: f64,
     /// Nodes and controls.
     pub motion: Solution,
+    /// How the optimization ended: `optimal`, `infeasible`, ...; not known of older recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+impl Optimum {
+    /// How the optimization ended, if that is known and it came to no optimum.
+    pub fn unsolved(&self) -> Option<&str> {
+        self.status.as_deref().filter(|status| *status != "optimal")
+    }
 }
 
 /// The first message of a recording: where the numbers come from and what they mean.

@@ -14,9 +14,13 @@
 //! **Same bits.** Nothing in it depends on clock, host or chance: the log time is simulated time in nanoseconds, and a
 //! block ends when it holds [`BLOCK_BYTES`]. So a re-run gives the same file, and [`verify`] compares the two.
 //!
-//! **Crash-safe.** The file is only appended to, one whole block (an MCAP chunk with its checksum) at a time. It is
+//! **Crash-safe.** The file is only appended to, one whole block (an MCAP chunk with its checksum) at a time. A new one is
 //! written under its final name, since what is on disk can be read at any moment: after `kill -9` all full blocks are
 //! there and the reader says "truncated".
+//!
+//! **Nothing is lost.** Where a recording is already there, the new one is written beside it (`run-unfinished.mcap`) and
+//! takes its place once the run has reached its end. If it does not, the old recording stays and the new one becomes
+//! `run-failed.mcap` or `run-stopped.mcap`. Files that are not recordings of Gelenk are never replaced: [`crate::files`].
 
 pub(crate) mod base64;
 mod container;
@@ -31,13 +35,17 @@ mod wire;
 
 use std::path::PathBuf;
 
+use crate::files::Refusal;
+
+pub(crate) use container::head as container_head;
+
 pub use base64::encode as base64_text;
 pub use header::{
     BodyEntry, CoordinateEntry, Header, JointEntry, MeshFile, Optimum, Override, RowEntry,
     SourceFile,
 };
 pub use reader::{Integrity, Recording, Samples};
-pub use recorder::{FileSink, Recorder, Sink};
+pub use recorder::{FileSink, Kept, Recorder, Sink};
 pub use state::RecordedSample;
 pub use verify::{Difference, Load, Run, VerifyError, VerifyReport, verify, verify_bytes};
 
@@ -97,6 +105,9 @@ pub enum RecordingError {
         /// What is wrong there.
         what: String,
     },
+    /// Nothing is written there: the place is not ours.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// The settings cannot be written down.
     #[error("the run cannot be recorded: {what}")]
     Settings {
@@ -108,7 +119,11 @@ pub enum RecordingError {
 impl RecordingError {
     /// Whether the operating system said no (exit code 4), rather than the content being wrong.
     pub fn is_io(&self) -> bool {
-        use RecordingError::{File, Read, Write};
-        matches!(self, File { .. } | Write(_) | Read(_))
+        use RecordingError::{File, Read, Refused, Write};
+        match self {
+            File { .. } | Write(_) | Read(_) => true,
+            Refused(refusal) => refusal.is_io(),
+            _ => false,
+        }
     }
 }

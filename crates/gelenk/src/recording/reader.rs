@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use gelenk_model::Event;
@@ -96,19 +96,22 @@ impl std::fmt::Debug for Recording {
     }
 }
 
+/// Opens the file of a recording; anything but a regular file is none.
+pub(super) fn open_file(path: &Path) -> Result<File, RecordingError> {
+    crate::files::open(path).map_err(|source| match source.kind() {
+        io::ErrorKind::InvalidInput => RecordingError::NotARecording { what: source.to_string() },
+        _ => RecordingError::File { action: "open", path: path.to_owned(), source },
+    })
+}
+
 impl Recording {
     /// Opens a recording. One that is cut off or damaged opens too, up to there: see [`Recording::integrity`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
+        let file = open_file(path)?;
         let fault = |source| RecordingError::File { action: "open", path: path.to_owned(), source };
-        let file = File::open(path).map_err(fault)?;
-        let metadata = file.metadata().map_err(fault)?;
-        if !metadata.is_file() {
-            return Err(RecordingError::NotARecording {
-                what: "it is not a regular file".to_owned(),
-            });
-        }
-        Recording::scan(Box::new(BufReader::new(file)), metadata.len())
+        let length = file.metadata().map_err(fault)?.len();
+        Recording::scan(Box::new(BufReader::new(file)), length)
     }
 
     /// Reads a recording from memory.

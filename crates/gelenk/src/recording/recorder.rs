@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use gelenk_model::{Event, Observer, RunFailure, RunReport, Sample};
 use mcap::records::MessageHeader;
@@ -15,13 +16,20 @@ use super::{
     BLOCK_BYTES, Header, RecordingError, TOPIC_AT, TOPIC_CERTIFICATE, TOPIC_EVENT, TOPIC_HEADER,
     TOPIC_STATE,
 };
-use crate::certificate::{Certificate, EventEntry};
+use crate::certificate::{Certificate, End, EventEntry};
+use crate::files::{self, Kind, WriteError};
+use crate::verdict::Verdict;
 
 /// Where a recording goes.
 pub trait Sink: Write {
     /// Called once at the end: makes sure that the bytes stay.
     fn sync(&mut self) -> io::Result<()> {
         self.flush()
+    }
+
+    /// Called once at the end instead, with the word for a run that did not reach it: `stopped`, `failed`.
+    fn end(&mut self, _unfinished: Option<&'static str>) -> io::Result<()> {
+        self.sync()
     }
 }
 
@@ -30,31 +38,122 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     fn sync(&mut self) -> io::Result<()> {
         (**self).sync()
     }
+
+    fn end(&mut self, unfinished: Option<&'static str>) -> io::Result<()> {
+        (**self).end(unfinished)
+    }
 }
 
-/// A recording on disk: appended to under its final name, given to the operating system block by block, synced at the
-/// end.
+/// A recording on disk: appended to, given to the operating system block by block, synced at the end.
+///
+/// A new one has its final name from the start. Where a file is already there, it is written beside it and takes its
+/// place once the run has reached its end; else it stays beside it, as `NAME-stopped` or `NAME-failed`.
 #[derive(Debug)]
-pub struct FileSink(BufWriter<File>);
+pub struct FileSink {
+    file: BufWriter<File>,
+    /// Where it was asked for.
+    path: PathBuf,
+    overwrite: bool,
+    /// Its name until then, if that is another.
+    beside: Option<PathBuf>,
+    kept: Kept,
+}
+
+/// Where a recording is found after its end.
+#[derive(Clone, Debug)]
+pub struct Kept(Arc<Mutex<PathBuf>>);
+
+impl Kept {
+    /// The path of the recording as it is now.
+    pub fn path(&self) -> PathBuf {
+        self.0.lock().map_or_else(|error| error.into_inner().clone(), |path| path.clone())
+    }
+
+    fn set(&self, to: PathBuf) {
+        if let Ok(mut path) = self.0.lock() {
+            *path = to;
+        }
+    }
+}
+
+impl FileSink {
+    fn create(path: &Path, overwrite: bool) -> Result<Self, RecordingError> {
+        let fault =
+            |source| RecordingError::File { action: "create", path: path.to_owned(), source };
+        files::check(path, Kind::Recording, overwrite)?;
+        let (name, file, beside) = match files::new_file([path.to_owned()]) {
+            Ok((name, file)) => (name, file, None),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let names = files::names_beside(path, "unfinished");
+                let (name, file) = files::new_file(names).map_err(fault)?;
+                (name.clone(), file, Some(name))
+            }
+            Err(error) => return Err(fault(error)),
+        };
+        let kept = Kept(Arc::new(Mutex::new(name)));
+        let file = BufWriter::new(file);
+        Ok(FileSink { file, path: path.to_owned(), overwrite, beside, kept })
+    }
+
+    /// Gives a recording that did not come to its end a name beside the one that is there.
+    fn set_aside(&mut self, word: &str) -> io::Result<()> {
+        let Some(beside) = self.beside.take() else { return Ok(()) };
+        let name = files::beside(&self.path, word, Kind::Recording);
+        match files::publish::<io::Error>(&beside, &name, Kind::Recording, false) {
+            Ok(()) => {
+                self.kept.set(name);
+                Ok(())
+            }
+            Err(WriteError::Failed(error)) => Err(error),
+            Err(WriteError::Refused(refusal)) => Err(io::Error::other(refusal)),
+        }
+    }
+}
 
 impl Write for FileSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()
     }
 }
 
 impl Sink for FileSink {
     fn sync(&mut self) -> io::Result<()> {
-        self.0.flush()?;
-        match self.0.get_ref().sync_all() {
-            // Pipes and devices cannot be synced; what was written has arrived there.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            other => other,
+        self.file.flush()?;
+        self.file.get_ref().sync_all()
+    }
+
+    fn end(&mut self, unfinished: Option<&'static str>) -> io::Result<()> {
+        self.sync()?;
+        if let Some(word) = unfinished {
+            return self.set_aside(word);
         }
+        let Some(beside) = &self.beside else { return Ok(()) };
+        match files::publish::<io::Error>(beside, &self.path, Kind::Recording, self.overwrite) {
+            Ok(()) => {
+                self.beside = None;
+                self.kept.set(self.path.clone());
+                Ok(())
+            }
+            // It stays where it is, which `Drop` sees to.
+            Err(WriteError::Failed(error)) => Err(error),
+            Err(WriteError::Refused(refusal)) => Err(io::Error::other(refusal)),
+        }
+    }
+}
+
+impl Drop for FileSink {
+    fn drop(&mut self) {
+        let Some(beside) = self.beside.clone() else { return };
+        let _ = self.file.flush();
+        if std::fs::metadata(&beside).is_ok_and(|about| about.len() == 0) {
+            let _ = std::fs::remove_file(&beside);
+            return;
+        }
+        let _ = self.set_aside("failed");
     }
 }
 
@@ -79,6 +178,8 @@ pub struct Recorder<S: Sink> {
     samples_hash: SamplesHash,
     /// Time of the last message, ns.
     last_time: u64,
+    /// Where it is, if it is a file.
+    kept: Option<Kept>,
 }
 
 /// The hash of all samples, fed in pieces large enough to be fast (a third of the time of sample by sample).
@@ -121,15 +222,28 @@ impl<S: Sink> std::fmt::Debug for Mcap<S> {
 }
 
 impl Recorder<FileSink> {
-    /// Starts a recording in a file; one that is there is replaced.
+    /// Starts a recording in a file. A recording that is there is replaced at the end of a run that reaches its end; a file
+    /// that is not a recording is refused: see [`crate::files`].
     pub fn create(path: impl AsRef<Path>, header: Header) -> Result<Self, RecordingError> {
-        let path = path.as_ref();
-        let file = File::create(path).map_err(|source| RecordingError::File {
-            action: "create",
-            path: path.to_owned(),
-            source,
-        })?;
-        Recorder::new(FileSink(BufWriter::new(file)), header)
+        Recorder::create_with(path, header, false)
+    }
+
+    /// The same; `overwrite` permits other ordinary files to be replaced, too.
+    pub fn create_with(
+        path: impl AsRef<Path>,
+        header: Header,
+        overwrite: bool,
+    ) -> Result<Self, RecordingError> {
+        let sink = FileSink::create(path.as_ref(), overwrite)?;
+        let kept = sink.kept.clone();
+        let mut recorder = Recorder::new(sink, header)?;
+        recorder.kept = Some(kept);
+        Ok(recorder)
+    }
+
+    /// Where the recording is found, during the run and after [`Recorder::finish`].
+    pub fn kept(&self) -> Option<Kept> {
+        self.kept.clone()
     }
 }
 
@@ -147,6 +261,7 @@ impl<S: Sink> Recorder<S> {
             samples: 0,
             samples_hash: SamplesHash::default(),
             last_time: 0,
+            kept: None,
         })
     }
 
@@ -162,21 +277,36 @@ impl<S: Sink> Recorder<S> {
 
     /// Ends the recording with the certificate of how the run went, and makes sure that it stays on disk.
     pub fn finish(
+        self,
+        outcome: Result<&RunReport, &RunFailure>,
+    ) -> Result<Certificate, RecordingError> {
+        self.finish_with(outcome, Verdict::default())
+    }
+
+    /// [`Recorder::finish`] with the verdict on the run: one that has failed does not replace an earlier recording.
+    pub fn finish_with(
         mut self,
         outcome: Result<&RunReport, &RunFailure>,
+        verdict: Verdict,
     ) -> Result<Certificate, RecordingError> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
         let hash = self.samples_hash.finish();
-        let certificate = Certificate::new(&self.header, outcome, self.samples, hash);
+        let mut certificate = Certificate::new(&self.header, outcome, self.samples, hash);
+        certificate.verdict = verdict;
         let json = serde_json::to_vec(&certificate)
             .map_err(|error| RecordingError::Settings { what: error.to_string() })?;
         let time = self.last_time.max(nanoseconds(certificate.time));
         let mcap = self.writer.take().ok_or_else(|| {
             RecordingError::Write(io::Error::other("the recording has ended already"))
         })?;
-        mcap.end(time, &json).map_err(RecordingError::Write)?;
+        let unfinished = match certificate.end {
+            End::Finished => certificate.verdict.failure().map(|_| "failed"),
+            End::Stopped { .. } => Some("stopped"),
+            End::Failed { .. } => Some("failed"),
+        };
+        mcap.end(time, &json, unfinished).map_err(RecordingError::Write)?;
         Ok(certificate)
     }
 
@@ -305,7 +435,12 @@ impl<S: Sink> Mcap<S> {
     }
 
     /// Writes the certificate, closes the container and syncs.
-    fn end(mut self, time: u64, certificate: &[u8]) -> io::Result<()> {
+    fn end(
+        mut self,
+        time: u64,
+        certificate: &[u8],
+        unfinished: Option<&'static str>,
+    ) -> io::Result<()> {
         let mut channel = self.certificate;
         let written = self
             .flush()
@@ -313,7 +448,7 @@ impl<S: Sink> Mcap<S> {
             .and_then(|()| self.writer.finish().map(drop));
         let mut sink = self.writer.into_inner().into_inner();
         written.map_err(io_error)?;
-        sink.sync()
+        sink.end(unfinished)
     }
 }
 

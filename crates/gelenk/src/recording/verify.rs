@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,10 +13,12 @@ use serde_json::Value as Json;
 use super::container::{
     Bytes, MAGIC, MessageRecord, OP_CHUNK, OP_MESSAGE, OP_MESSAGE_INDEX, RECORD_HEAD,
 };
+use super::reader::open_file;
 use super::state::{FIELD_NAMES, decode};
 use super::wire::{Decoder, Value};
-use super::{Header, Integrity, Recorder, Recording, RecordingError, Sink};
+use super::{Header, Integrity, Optimum, Recorder, Recording, RecordingError, Sink};
 use crate::certificate::{Certificate, End};
+use crate::verdict::{Judge, Verdict};
 
 /// The first place where a recording and its re-run differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +32,17 @@ pub struct Difference {
 /// What [`verify`] found.
 #[derive(Clone, Debug)]
 pub struct VerifyReport {
-    /// The recording is whole, has a certificate, and its re-run gives the same bytes.
+    /// The recording is whole, has a certificate, its re-run gives the same bytes, its run did not fail, and it is not of
+    /// an optimization without an optimum.
     pub ok: bool,
+    /// The re-run gives the same bytes to the end, whatever they are worth.
+    pub reproduced: bool,
+    /// The verdict on the re-run.
+    pub verdict: Verdict,
+    /// Why the recorded run could not go on, or by what its result is wrong.
+    pub run_failed: Option<String>,
+    /// How an optimization ended that came to no optimum: `infeasible`, `iteration-limit`, ...
+    pub no_optimum: Option<String>,
     /// Where the first different byte is.
     pub first_difference: Option<Difference>,
     /// Whether the file itself is whole.
@@ -72,6 +82,15 @@ impl fmt::Display for VerifyReport {
                 write!(f, "; the first difference is at byte {offset}: {what}")?;
             } else if self.recorded.is_none() {
                 write!(f, "; there is no certificate, but all that is there agrees")?;
+            }
+            if let Some(reason) = &self.run_failed {
+                write!(f, "; the recorded run failed: {reason}")?;
+            }
+            if let Some(status) = &self.no_optimum {
+                write!(f, "; this is not an optimum: the optimization ended as {status}")?;
+            }
+            if self.reproduced {
+                write!(f, "; the re-run gives the same bytes")?;
             }
         }
         if self.version_differs() {
@@ -118,7 +137,7 @@ pub fn verify(
     let path = path.as_ref();
     let recording = Recording::open(path)?;
     let fault = |source| RecordingError::File { action: "open", path: path.to_owned(), source };
-    let file = File::open(path).map_err(fault)?;
+    let file = open_file(path)?;
     let length = file.metadata().map_err(fault)?.len();
     compare(&recording, Box::new(BufReader::new(file)), length, load, run)
 }
@@ -155,8 +174,9 @@ fn compare(
 
     let ended = Rc::new(Cell::new(false));
     let mut comparison = Comparison::new(recorded, Rc::clone(&ended));
-    let again = {
+    let (again, verdict) = {
         let mut replay = Replay {
+            judge: Judge::default(),
             recorder: Recorder::new(&mut comparison, header.clone())?,
             stop_at: match recording.certificate().map(|certificate| &certificate.end) {
                 Some(End::Stopped { time }) => Some(*time),
@@ -167,7 +187,20 @@ fn compare(
         };
         let outcome =
             run(&model, &recorded_header.settings, &mut replay).map_err(VerifyError::Model)?;
-        replay.recorder.finish(outcome.as_ref())?
+        let report = match &outcome {
+            Ok(report) => report,
+            Err(failure) => &failure.report,
+        };
+        // The motion of an optimization is judged by how that ended.
+        let verdict = if recorded_header.optimum.is_none() {
+            replay.judge.verdict(&model, &recorded_header.settings, report)
+        } else {
+            Verdict::default()
+        };
+        // Recordings without a verdict are compared as they are.
+        let judged = recording.certificate().is_some_and(|recorded| !recorded.verdict.is_good());
+        let written = if judged { verdict.clone() } else { Verdict::default() };
+        (replay.recorder.finish_with(outcome.as_ref(), written)?, verdict)
     };
     comparison.end()?;
 
@@ -178,10 +211,20 @@ fn compare(
         Some(offset) => Some(Difference { offset, what: comparison.describe(&header) }),
         None => None,
     };
+    let no_optimum = recorded_header.optimum.as_ref().and_then(Optimum::unsolved);
+    let run_failed = match certificate.as_ref().map(|certificate| &certificate.end) {
+        Some(End::Failed { reason, .. }) => Some(reason.clone()),
+        _ => verdict.failure().map(|finding| finding.message.clone()),
+    };
+    let reproduced = comparison.difference.is_none()
+        && certificate.is_some()
+        && *recording.integrity() == Integrity::Complete;
     Ok(VerifyReport {
-        ok: comparison.difference.is_none()
-            && certificate.is_some()
-            && *recording.integrity() == Integrity::Complete,
+        ok: reproduced && no_optimum.is_none() && run_failed.is_none(),
+        reproduced,
+        verdict,
+        run_failed,
+        no_optimum: no_optimum.map(str::to_owned),
         first_difference: difference,
         integrity: recording.integrity().clone(),
         same_bytes: comparison.difference.unwrap_or(length),
@@ -196,12 +239,14 @@ fn compare(
 /// Records the re-run and stops it where the recorded run was stopped.
 struct Replay<S: Sink> {
     recorder: Recorder<S>,
+    judge: Judge,
     stop_at: Option<f64>,
     stop_at_end: Option<Rc<Cell<bool>>>,
 }
 
 impl<S: Sink> Observer for Replay<S> {
     fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
+        self.judge.sample(sample);
         self.recorder.sample(sample)?;
         self.stop(sample.state.t)
     }

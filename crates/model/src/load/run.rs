@@ -95,6 +95,7 @@ impl Context<'_> {
             ("step", &spec.step, &mut run.step),
             ("tolerance", &spec.tolerance, &mut run.tolerance),
             ("velocity_tolerance", &spec.velocity_tolerance, &mut run.velocity_tolerance),
+            ("contact_tolerance", &spec.contact_tolerance, &mut run.contact_tolerance),
         ];
         for (what, scalar, slot) in positive {
             if let Some(scalar) = scalar
@@ -168,11 +169,11 @@ impl Context<'_> {
         if let Some(contact) = &spec.contact
             && !contact.poisoned
         {
-            if matches!(contact.text.as_str(), "exact" | "coarse" | "none") {
+            if matches!(contact.text.as_str(), "auto" | "exact" | "coarse" | "none") {
                 run.contact.clone_from(&contact.text);
             } else {
                 let message = format!("there is no contact mode `{}`", contact.text);
-                let help = "use `exact`, `coarse` or `none`";
+                let help = "use `auto`, `exact`, `coarse` or `none`";
                 self.error("unknown-contact-mode", &at("contact"), contact.span, message, help);
             }
         }

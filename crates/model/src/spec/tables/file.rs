@@ -134,6 +134,8 @@ spec! {
         tolerance: Option<Scalar>,
         /// Largest velocity error of joints, m/s.
         velocity_tolerance: Option<Scalar>,
+        /// Gaps and overlaps of bodies that touch which count as none, m; 1e-7 if left out, and at least `tolerance`.
+        contact_tolerance: Option<Scalar>,
         /// Order of the method: 2, 4, 6 or 8.
         order: Option<Scalar>,
         /// Solver of the impulse engine: `direct` or `iterative`.
@@ -142,7 +144,8 @@ spec! {
         flight: Option<Text>,
         /// Correct velocities at the end of each step; true if left out.
         velocity_correction: Option<bool>,
-        /// Impacts of bodies: `exact`, each located in time, `coarse`, all of a step at its end, or `none`: nothing touches.
+        /// Impacts of bodies and arrivals at end stops: `auto` (those that bounce are located in time), `exact` (all are), `coarse` (none is), or
+        /// `none`: nothing touches.
         contact: Option<Text>,
         /// Halve steps in which joints act harder than size and speed of the bodies explain; false if left out.
         gentle: Option<bool>,

@@ -1,0 +1,55 @@
+//! Every run ends with a verdict, and a wrong result never with 0.
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectation does")]
+
+mod common;
+
+use common::{folder, json_of, stderr, text_of};
+
+/// A coarse step loses energy.
+#[test]
+fn runs_that_lose_energy_fail() {
+    let folder = folder();
+    let args = ["run", "double-pendulum", "--step", "0.1", "--duration", "5"];
+    let value = json_of(folder.path(), &args, 3);
+    assert_eq!(value["verdict"]["grade"], "failed", "{value:#}");
+    let worst = &value["verdict"]["findings"][0];
+    assert_eq!(worst["quantity"], "energy", "{value:#}");
+    assert!(worst["value"].as_f64() > worst["limit"].as_f64(), "{value:#}");
+    assert!(value["error"]["help"].as_str().unwrap().contains("--step"), "{value:#}");
+}
+
+#[test]
+fn doubtful_runs_warn_and_fail_only_when_strict() {
+    let folder = folder();
+    let path = folder.path();
+    let args = ["run", "double-pendulum", "--no-record", "--duration", "5", "--step", "0.01"];
+    let (text, warnings) = text_of(path, &args, 0);
+    assert!(text.contains("verdict: doubtful"), "{text}");
+    assert!(warnings.contains("warning: the energy is off by"), "{warnings}");
+    let output = common::gelenk(path, &[&args[..], &["--strict"]].concat());
+    assert_eq!(common::code(&output), 3);
+    assert!(stderr(&output).contains("the result is doubtful"), "{}", stderr(&output));
+    let args = ["run", "double-pendulum", "--no-record", "--duration", "1", "--step", "0.001"];
+    let (text, warnings) = text_of(path, &[&args[..], &["--strict"]].concat(), 0);
+    assert!(text.contains("verdict: good") && warnings.is_empty(), "{text}{warnings}");
+}
+
+/// A failed result is saved beside the good one, and `verify` does not call it verified.
+#[test]
+fn a_failed_verdict_replaces_no_recording_and_is_not_verified() {
+    let folder = folder();
+    let path = folder.path();
+    let run = |step, exit| {
+        let args = ["run", "double-pendulum", "--duration", "5", "--output", "r.mcap", "--step"];
+        json_of(path, &[&args[..], &[step]].concat(), exit)
+    };
+    assert_eq!(run("0.005", 0)["recording"], "r.mcap");
+    let good = std::fs::read(path.join("r.mcap")).unwrap();
+    assert_eq!(run("0.1", 3)["recording"], "r-failed.mcap");
+    assert!(std::fs::read(path.join("r.mcap")).unwrap() == good);
+    json_of(path, &["verify", "r.mcap"], 0);
+    let value = json_of(path, &["verify", "r-failed.mcap"], 1);
+    assert_eq!((&value["verified"], &value["reproduced"]), (&false.into(), &true.into()));
+    assert_eq!(value["certificate"]["verdict"]["grade"], "failed", "{value:#}");
+    assert!(value["run_failed"].as_str().unwrap().starts_with("the energy is off"), "{value:#}");
+}
