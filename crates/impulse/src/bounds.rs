@@ -16,13 +16,21 @@ use gelenk_model::rows::RowKind;
 use gelenk_model::{Model, State};
 
 use crate::compose::Order;
-use crate::method::Method;
+use crate::method::{Landing, Method};
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 
 /// Impulses of friction that slips are found to this part of the tolerances: what they are off by adds up, where gaps are taken back
 /// in the next step.
 pub(crate) const SLIP_PART: f64 = 1e-4;
+
+/// Impacts of bodies that would bounce back more slowly than gravity makes them in this part of the asked step give nothing
+/// back: the bodies stay in contact.
+pub(crate) const SLOWEST_BOUNCE: f64 = 0.05;
+
+/// Stops farther away than twice the way of a step, and than what this acceleration (rad/s² or m/s²) does in it, take no part in it. One that is
+/// reached all the same is located.
+const REACH: f64 = 1000.0;
 
 /// What kind of bounds a block has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +171,12 @@ impl Rows {
                     let slow =
                         if bound == Bound::Contact { slow.max(self.slow_leaving) } else { slow };
                     let rests = c >= -tolerance && rate >= -slow;
-                    if c > tolerance || rests { Mode::OneSided } else { Mode::Open }
+                    let lands = method.landing == Landing::Auto
+                        && self.lands(i, model, c, rate, bound == Bound::Contact);
+                    if bound == Bound::Stop {
+                        self.landing[i] = lands && c < -tolerance;
+                    }
+                    if c > tolerance || rests || lands { Mode::OneSided } else { Mode::Open }
                 }
                 Bound::Friction if self.prescribed[i] => {
                     let rate = self.rate(i, bodies);
@@ -176,6 +189,24 @@ impl Rows {
                 }
             };
         }
+    }
+
+    /// The part of its speed that what runs into block `i` gets back.
+    pub(crate) fn restitution(&self, model: &Model, i: usize) -> f64 {
+        match model.rows.get(i).map(|row| &row.kind) {
+            None => self.contact(i).values.restitution,
+            Some(RowKind::Stop(stop)) => stop.restitution,
+            Some(_) => 0.0,
+        }
+    }
+
+    /// Whether a stop or a contact with C and Ċ that is reached in the step lasts, without a bounce that could be seen.
+    fn lands(&self, i: usize, model: &Model, c: f64, rate: f64, contact: bool) -> bool {
+        let h = self.whole_step.abs();
+        let fall = model.gravity.norm() * h;
+        let bounces = self.restitution(model, i) * (rate + fall) > SLOWEST_BOUNCE * fall;
+        let near = contact || c + 2.0 * (rate.abs() * h + REACH * h * h) >= 0.0;
+        !bounces && near
     }
 
     /// Turns blocks off whose joints are not in the state, and on again.
@@ -369,7 +400,11 @@ impl Rows {
     ///
     /// `floor` is that of the positions, [`Bodies::position_floor`].
     pub(crate) fn bound_tolerance(&self, i: usize, floor: f64, method: &Method) -> f64 {
-        self.blocks[i].tolerance.unwrap_or(method.tolerance).max(2.0 * floor)
+        let own = match self.blocks[i].bound {
+            Bound::Contact => method.contact_tolerance,
+            _ => self.blocks[i].tolerance.unwrap_or(method.tolerance),
+        };
+        own.max(2.0 * floor)
     }
 
     /// Adds the friction impulses of an instant to what the step has spent; returns what they took of the energy, J:

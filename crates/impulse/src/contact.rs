@@ -12,6 +12,7 @@
 //! Friction holds where its impulse is within the disk and slips against the motion at its edge: \[Schmitt 2003\] section 11.
 
 use gelenk_collide::{Feature, Place, Touch};
+use gelenk_law::Kind;
 use gelenk_model::contact::ContactValues;
 use gelenk_model::math::{Vec3, perpendicular_frame};
 use gelenk_model::state::{ContactMemory, Pose, Twist};
@@ -74,7 +75,7 @@ pub(crate) struct Contact {
     /// See [`ContactMemory`].
     pub memory: ContactMemory,
     /// Whether it pushes a deep overlap out in the running stage.
-    pushes_out: bool,
+    pub pushes_out: bool,
     /// Impulse on body a in the running step, world frame, N s.
     pub given: Vec3,
 }
@@ -129,7 +130,12 @@ impl Contact {
     fn has(&self, part: Part) -> bool {
         match part {
             Part::Normal => true,
-            Part::Slide => self.values.friction.max(self.values.static_friction) > 0.0,
+            // Rows about axes are laid out after those across the normal.
+            Part::Slide => {
+                let v = &self.values;
+                let any = [v.friction, v.static_friction, v.torsional_friction, v.rolling_friction];
+                any.iter().any(|c| *c > 0.0)
+            }
             Part::Spin => self.values.torsional_friction > 0.0,
             Part::Roll => self.values.rolling_friction > 0.0,
         }
@@ -175,6 +181,26 @@ impl Rows {
     pub(crate) fn slipped(&self, i: usize) -> bool {
         let memory = &self.contact(i).memory;
         self.is_slide(i) && !memory.sticks && memory.impulse[0] != 0.0
+    }
+
+    /// The blocks of the contact whose normal is block `i`.
+    pub(crate) fn blocks_of_contact(&self, i: usize) -> std::ops::Range<usize> {
+        let contact = self.contact(i);
+        i..i + Part::ALL.iter().filter(|part| contact.has(**part)).count()
+    }
+
+    /// The law of its impulses.
+    pub(crate) fn law_of_contact(&self, i: usize) -> Kind {
+        let contact = self.contact(i);
+        if !contact.has(Part::Slide) {
+            return Kind::Scalar { lo: 0.0, hi: f64::INFINITY };
+        }
+        let of = |part: Part| contact.has(part).then(|| contact.coefficient(part));
+        Kind::Contact {
+            mu: contact.coefficient(Part::Slide),
+            spin: of(Part::Spin),
+            roll: of(Part::Roll),
+        }
     }
 
     /// The Jacobian of a contact's row for its first (`slot` 0) or second body.
@@ -476,13 +502,6 @@ impl Rows {
         (self.blocks[contact.first_block].first_row, contact.coefficient(part))
     }
 
-    /// Whether block `i` is the sliding friction of a contact.
-    pub(crate) fn slides(&self, i: usize) -> bool {
-        i.checked_sub(self.model_size.blocks)
-            .and_then(|k| self.roles.get(k))
-            .is_some_and(|(_, part)| *part == Part::Slide)
-    }
-
     /// Largest eigenvalue of K of block `i` of a contact.
     pub(crate) fn stiffness(&self, i: usize) -> f64 {
         self.stiffest[i - self.model_size.blocks]
@@ -587,10 +606,10 @@ impl Rows {
         -0.5 * sum
     }
 
-    /// Energy that the normals of contacts took at an instant, J. Adds what went through them, either way, to `exchanged` and `through_contacts`. What contacts
+    /// Energy that the normals of contacts, and end stops that are reached, took at an instant, J. Adds what went through them, either way, to `exchanged` and `through_contacts`. What contacts
     /// that push deep overlaps out take at both ends of a stage counts at its end; what they give is none of it, but goes to `pushed_out`.
     pub(crate) fn contact_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
-        let (mut sum, mut size, mut pushing) = (0.0, 0.0, 0.0);
+        let (mut sum, mut size, mut through, mut pushing) = (0.0, 0.0, 0.0, 0.0);
         for contact in self.contacts.iter().filter(|contact| !self.inactive[contact.first_block]) {
             let loss = self.work_against(contact.first_block, bodies, end);
             if contact.pushes_out {
@@ -598,10 +617,22 @@ impl Rows {
             } else {
                 sum += loss;
                 size += loss.abs();
+                // What lands in the step is stopped by it.
+                through += if contact.memory.impulse[0] == 0.0 { 0.0 } else { loss.abs() };
+            }
+        }
+        for &i in self.stops.iter().filter(|&&i| self.landing[i] && !self.inactive[i]) {
+            let row = self.blocks[i].first_row;
+            let p = if end { self.velocity_impulse[row] } else { self.impulse[row] };
+            if p != 0.0 {
+                let (mut before, mut after) = ([0.0], [0.0]);
+                self.error_rate(i, &bodies.twists_before, &mut before);
+                self.error_rate(i, &bodies.twists, &mut after);
+                sum -= 0.5 * p * (before[0] + after[0]);
             }
         }
         self.exchanged += size + f64::abs(pushing);
-        self.through_contacts += size;
+        self.through_contacts += through;
         if end {
             let both = std::mem::take(&mut self.pushing_loss) + pushing;
             self.pushed_out += (-both).max(0.0);

@@ -107,7 +107,7 @@ pub(crate) struct Driven {
     lines: [f64; 3],
     /// Its laws at a look before: [`Driven::law`].
     pub read: [f64; 3],
-    /// Sum over both bodies of the largest answer to a torque, 1/(kg m²); constant.
+    /// Sum over both bodies of the largest answer to a torque or a force, 1/(kg m²) or 1/kg; constant.
     pub lightest: f64,
 }
 
@@ -134,7 +134,11 @@ impl Drives {
                         force: 0.0,
                         lines: [0.0; 3],
                         read: [0.0; 3],
-                        lightest: bodies.iter().map(|&i| model.bodies[i].inertia_inv.max()).sum(),
+                        lightest: bodies
+                            .iter()
+                            .map(|&i| &model.bodies[i])
+                            .map(|body| body.inertia_inv.max().max(body.mass_inv))
+                            .sum(),
                     });
                     axes.len() - 1
                 })

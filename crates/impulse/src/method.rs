@@ -11,6 +11,8 @@ use crate::solver::{Direct, Iterative, Solver};
 pub struct Method {
     /// Largest joint gap after a step, m (rad counted at 1 m).
     pub tolerance: f64,
+    /// Gaps and overlaps of bodies that touch which count as none, m.
+    pub contact_tolerance: f64,
     /// Largest velocity error of a joint after a step, m/s.
     pub velocity_tolerance: f64,
     /// Order of the step.
@@ -24,11 +26,25 @@ pub struct Method {
     /// Positions do not depend on it. Models with laws that read velocities or book work are always corrected:
     /// the laws need velocities that fit the joints.
     pub velocity_correction: bool,
-    /// Contacts in the coarse mode: impacts are not located, all that come in a step are made at its end.
-    pub coarse: bool,
+    /// Which impacts are located in time.
+    pub landing: Landing,
     /// Halve steps in which joints kick, and hold the work of joint forces over gaps, not the gaps alone. It is for steps of
     /// order 2 with corrected velocities.
     pub gentle: bool,
+}
+
+/// Which impacts of bodies, and arrivals at end stops, are located in time.
+///
+/// What does not bounce needs no location: with the gap at the end of the step in the law nothing overlaps beyond the tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Landing {
+    /// Those that bounce; at orders above 2 all.
+    Auto,
+    /// All.
+    Exact,
+    /// None: what bounces does at the end of the step.
+    Coarse,
 }
 
 /// The solvers there are.
@@ -108,21 +124,26 @@ impl Method {
             let help = "Taylor flight goes to order 60; take `exact` for more";
             return Err(bad("flight", format!("taylor of order {order}"), help));
         }
+        let tolerance = positive("tolerance", settings.tolerance)?;
+        positive("contact_tolerance", settings.contact_tolerance)?;
+        let landing = match settings.contact.as_str() {
+            "auto" | "none" | "exact" if settings.locates_all() => Landing::Exact,
+            "auto" | "none" => Landing::Auto,
+            "coarse" => Landing::Coarse,
+            other => {
+                let help = "contacts are `auto`, `exact`, `coarse` or `none`";
+                return Err(bad("contact", format!("`{other}`"), help));
+            }
+        };
         Ok(Method {
-            tolerance: positive("tolerance", settings.tolerance)?,
+            tolerance,
             velocity_tolerance: positive("velocity_tolerance", settings.velocity_tolerance)?,
             order,
             solver,
             flight: settings.flight,
             velocity_correction: settings.velocity_correction,
-            coarse: match settings.contact.as_str() {
-                "exact" | "none" => false,
-                "coarse" => true,
-                other => {
-                    let help = "contacts are `exact`, `coarse` or `none`";
-                    return Err(bad("contact", format!("`{other}`"), help));
-                }
-            },
+            contact_tolerance: settings.overlap_tolerance(),
+            landing,
             gentle: settings.gentle && settings.velocity_correction && order == Order::Two,
         })
     }

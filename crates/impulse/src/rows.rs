@@ -56,6 +56,8 @@ pub struct Rows {
     pub spent: Vec<f64>,
     /// Whether a joint is not there; written by `set_modes`.
     pub any_off: bool,
+    /// Stops that are reached in the running step, and stay; written by `set_modes`. (n blocks of the model)
+    pub(crate) landing: Vec<bool>,
     /// The joints there were when the modes were written.
     pub(crate) known_active: Vec<bool>,
     /// Bodies of all blocks, one block after the other; constant.
@@ -114,7 +116,7 @@ pub struct Rows {
     pub(crate) pushed_out: f64,
     /// What contacts that do took at the start of the running stage, J.
     pub(crate) pushing_loss: f64,
-    /// How fast contacts opened while they pushed, m/s, where friction found no end in the running step; see `solver::primal`.
+    /// How fast contacts opened while they pushed, m/s, where the law found no answer in the running step.
     pub(crate) loose: f64,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
@@ -241,6 +243,7 @@ impl Rows {
             upper: vec![f64::INFINITY; n_rows],
             spent: vec![0.0; n_blocks],
             any_off: false,
+            landing: vec![false; n_blocks],
             known_active: vec![true; model.joints.len()],
             blocks,
             body_list,
@@ -448,7 +451,11 @@ impl Rows {
                 Bound::Contact => c[0] = -self.contact(i).place.gap,
                 Bound::None | Bound::Friction | Bound::Disk => continue,
             }
-            self.slack[i] = c[0] < -block.tolerance.unwrap_or(tolerance);
+            let tolerance = match block.bound {
+                Bound::Contact => self.overlap_allowed,
+                _ => block.tolerance.unwrap_or(tolerance),
+            };
+            self.slack[i] = c[0] < -tolerance;
         }
     }
 

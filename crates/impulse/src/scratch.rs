@@ -11,14 +11,13 @@ use nalgebra::Quaternion;
 use crate::balls::Balls;
 use crate::drives::Drives;
 use crate::flight::{self, Spinner, Top};
+use crate::graph::Graph;
 use crate::hinges::{Hinges, matrices};
 use crate::lanes::{F, LANES, Q, V};
 use crate::method::{Method, SolverKind};
 use crate::rows::Rows;
 use crate::singular::Watch;
-use crate::solver::{
-    Anderson, Crossing, Factor, Law, Primal, Sharing, Tree, eliminate_in_turns, neighbours,
-};
+use crate::solver::{Anderson, Crossing, Factor, Sharing, Tree, eliminate_in_turns, neighbours};
 use crate::stops::Stops;
 use crate::touching::Touching;
 
@@ -42,12 +41,10 @@ pub struct Scratch {
     pub(crate) plain_sweeps: bool,
     /// Factor of the direct solver; made when it first solves.
     pub direct: Option<Box<Factor>>,
-    /// Memory of the solver for bodies that touch; made when it first solves.
-    pub primal: Option<Box<Primal>>,
+    /// Memory of the graph; made when it first solves.
+    pub(crate) graph: Option<Box<Graph>>,
     /// The tree of the model's joints, if they are one and something can touch it or laws read velocities.
     pub(crate) tree: Option<Box<Tree>>,
-    /// Memory of the dense problem of rows with bounds; made when there first is one.
-    pub(crate) law: Option<Box<Law>>,
     /// Memory to share loads between redundant rows; made when there first are any.
     pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -117,9 +114,8 @@ impl Scratch {
             anderson: Anderson::new(model.n_rows()),
             work: model.work(),
             direct: None,
-            primal: None,
+            graph: None,
             sharing: None,
-            law: None,
             joint_impulses: vec![Wrench::zero(); model.joints.len()],
             energies: None,
             previous_twists: vec![Twist::zero(); model.n_bodies()],
@@ -190,11 +186,8 @@ impl Scratch {
         if let Some(factor) = &mut self.direct {
             factor.ready = false;
         }
-        if let Some(primal) = &mut self.primal {
-            primal.ready = false;
-        }
-        if let Some(law) = &mut self.law {
-            law.ready = false;
+        if let Some(graph) = &mut self.graph {
+            graph.forget();
         }
     }
 

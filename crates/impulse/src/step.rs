@@ -8,13 +8,12 @@ use gelenk_model::{Model, rows::unwrap_angle};
 
 use crate::error::StepError;
 use crate::flight;
+use crate::graph::settle_kick;
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch, larger, largest_speed, position_floor, velocity_floor};
-use crate::solver::{
-    land_in_lanes, settle_end, settle_kick, settle_start, sweep_positions, sweep_velocities,
-};
+use crate::solver::{land_in_lanes, settle_end, settle_start, sweep_positions, sweep_velocities};
 
 /// What a step took and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -4,8 +4,9 @@ use gelenk_collide::{Touch, TouchKey};
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Model, State, Twist, Wrench};
 
-use crate::bounds::{Mode, rest_speed};
+use crate::bounds::{Mode, SLOWEST_BOUNCE, rest_speed};
 use crate::error::StepError;
+use crate::method::Landing;
 use crate::parts::Parts;
 use crate::rows::{At, Rows};
 use crate::scratch::Scratch;
@@ -40,10 +41,6 @@ const FLATTEST_BOUNCE: f64 = 40.0;
 /// What is left of a part and below this part of the asked step passes without motion: shorter steps would turn rounding of
 /// positions into speeds.
 const SHORTEST_REST: f64 = 1e-9;
-
-/// Impacts of bodies that would bounce back more slowly than gravity makes them in this part of the asked step give nothing
-/// back: the bodies stay in contact.
-const SLOWEST_BOUNCE: f64 = 0.05;
 
 /// After so many events in a part of a step nothing bounces back any more; after twice as many the rest of it is made in one
 /// go, with all contacts on the way taken as lasting ones.
@@ -212,6 +209,7 @@ impl Parts<'_> {
             return self.accept(&report, state, scratch, part, level);
         }
         let before = (self.totals, self.kinetic, self.potential, self.events.len());
+        scratch.rows.whole_step = self.h;
         scratch.stops.start.clone_from(state);
         scratch.stops.impulses.copy_from_slice(self.joint_impulses);
         scratch.stops.contacts.clone_from(self.contacts);
@@ -244,8 +242,14 @@ impl Parts<'_> {
         scratch.stops.rocks = [false; 2];
         scratch.stops.soft = 0;
         scratch.forget_unseen();
-        // What lasts for the whole step can be listed at once.
-        let all = self.method.coarse && scratch.touching.is_some() && scratch.rows.stops.is_empty();
+        let landing = self.method.landing;
+        let all = match landing {
+            Landing::Exact => false,
+            // What does not bounce lands in the step that it is listed for.
+            Landing::Auto => true,
+            // What lasts for the whole step can be listed at once.
+            Landing::Coarse => scratch.rows.stops.is_empty(),
+        } && scratch.touching.is_some();
         loop {
             self.watch_contacts(state, scratch, left, all);
             let elastic = events < MAX_EVENTS || scratch.touching.is_none();
@@ -256,7 +260,11 @@ impl Parts<'_> {
             }
             let plain = scratch.touching.as_ref().is_some_and(|t| t.is_plain());
             let rocks = scratch.stops.rocks[usize::from(!plain)];
-            let at_once = self.method.coarse || events > 2 * MAX_EVENTS || rocks;
+            let at_once = match landing {
+                Landing::Coarse => true,
+                Landing::Exact => events > 2 * MAX_EVENTS || rocks,
+                Landing::Auto => events > 2 * MAX_EVENTS,
+            };
             if at_once && scratch.touching.is_some() && scratch.rows.stops.is_empty() {
                 if self.pass_at_once(state, scratch, left, t_end, level)? {
                     return Ok(());
@@ -375,6 +383,7 @@ impl Parts<'_> {
                 Seen::All => {
                     let all = part.is_none();
                     self.accept(&report, state, scratch, part.unwrap_or(span), level)?;
+                    self.tell_landings(state, scratch);
                     return Ok(all && whole);
                 }
                 Seen::More => {
@@ -392,6 +401,30 @@ impl Parts<'_> {
         let (part, report) = self.look_for_stop(state, scratch, span, t_span, level)?;
         self.accept(&report, state, scratch, part.unwrap_or(span), level)?;
         Ok(false)
+    }
+
+    /// Tells of what was reached within the step that was made, and stays.
+    fn tell_landings(&mut self, state: &State, scratch: &Scratch) {
+        if self.method.landing != Landing::Auto {
+            return;
+        }
+        let Scratch { rows, bodies, stops, .. } = scratch;
+        let slow = rest_speed(bodies, self.method);
+        for watch in &stops.watches {
+            let Some(block) = watch.block.filter(|&block| rows.mode[block] == Mode::OneSided)
+            else {
+                continue;
+            };
+            let row = rows.blocks[block].first_row;
+            let p = rows.impulse[row] + rows.velocity_impulse[row];
+            let (c, speed) = watch.start;
+            if p == 0.0 || c >= -watch.tolerance || speed <= slow {
+                continue;
+            }
+            let speeds = (speed, rows.rate(block, bodies));
+            let told = impact_event(self.model, rows, watch, speeds, p, state.t, slow);
+            self.events.extend(told);
+        }
     }
 
     /// A step of the length `left`, or to the first stop on the way, with its report; the length, if it did not go all the way.
@@ -457,7 +490,6 @@ impl Parts<'_> {
         scratch.stops.seen = false;
         scratch.find_contacts(self.model, self.method, state, h, all);
         let Scratch { stops, rows, touching: Some(touching), .. } = scratch else { return };
-        rows.whole_step = self.h;
         stops.watches.truncate(stops.n_ends);
         let mut contacts = rows.contacts.iter().peekable();
         for touch in &touching.near {
@@ -480,8 +512,11 @@ impl Parts<'_> {
         let Scratch { rows, bodies, stops, .. } = scratch;
         let known = found && stops.n_ends == 0;
         let floor = if known { 0.0 } else { bodies.position_floor() };
-        let tolerance =
-            if known { rows.overlap_allowed } else { self.method.tolerance.max(2.0 * floor) };
+        let tolerance = if known {
+            rows.overlap_allowed
+        } else {
+            self.method.contact_tolerance.max(2.0 * floor)
+        };
         for watch in &mut stops.watches {
             if let Some(touch) = &watch.touch {
                 watch.tolerance = tolerance;
@@ -531,7 +566,7 @@ impl Parts<'_> {
         let Scratch { stops, bodies, rows, touching: Some(touching), .. } = scratch else {
             return false;
         };
-        let tolerance = self.method.tolerance.max(2.0 * bodies.position_floor());
+        let tolerance = self.method.contact_tolerance.max(2.0 * bodies.position_floor());
         let mut found = false;
         for touch in &touching.unseen {
             let [a, b] = touch.bodies;
@@ -738,7 +773,7 @@ impl Parts<'_> {
                 return 0.0;
             }
             // In the coarse mode a bounce within one step cannot be seen.
-            let slowest = if self.method.coarse { 1.0 } else { SLOWEST_BOUNCE };
+            let slowest = if self.method.landing == Landing::Coarse { 1.0 } else { SLOWEST_BOUNCE };
             let slow = slowest * self.model.gravity.norm() * self.h.abs();
             return if restitution * watch.now.1 > slow { restitution } else { 0.0 };
         }
@@ -759,8 +794,12 @@ impl Parts<'_> {
         let Scratch { rows, bodies, stops, .. } = scratch;
         // Mostly nothing moves so fast that the velocities of all bodies have to be looked at.
         let fast = 10.0 * self.method.velocity_tolerance;
+        // What does not bounce lands in the step.
+        let lands = |block: usize| {
+            self.method.landing == Landing::Auto && rows.restitution(self.model, block) == 0.0
+        };
         let runs = stops.watches.iter().any(|watch| {
-            watch.block.is_some_and(|block| rows.mode[block] != Mode::Off)
+            watch.block.is_some_and(|block| rows.mode[block] != Mode::Off && !lands(block))
                 && watch.now.0 >= -watch.tolerance
                 && watch.now.1 > fast
                 && watch.now.1 > rest_speed(bodies, self.method)
@@ -805,45 +844,61 @@ impl Parts<'_> {
                     *rocks |= hits[at].1 >= most[usize::from(elastic)];
                 }
             }
-            let (before, after) = (watch.now.1, rows.rate(block, bodies));
-            let (mut point, mut given) = (None, None);
-            let (between, detail) = if watch.touch.is_some() {
-                let contact = rows.contact(block);
-                let names = contact.touch.bodies.map(|i| self.model.bodies[i].name.clone());
-                let at = contact.point();
-                (point, given) = (Some(at), Some(contact.given));
-                let detail = format!(
-                    "at ({:.6e}, {:.6e}, {:.6e}) m: approach {before:.6e} m/s, departure {:.6e} m/s, impulse {:.6e} N s",
-                    at.x, at.y, at.z, -after, -p
-                );
-                (names.to_vec(), detail)
-            } else {
-                let row = &self.model.rows[block];
-                let Some(joint) = row.joint() else { continue };
-                if before <= slow {
-                    continue; // It was there before, and takes its part.
-                }
-                let (what, sign) = match &row.kind {
-                    RowKind::Stop(stop) => ("end stop", stop.side.sign()),
-                    _ => ("rope", 1.0),
-                };
-                let detail = format!(
-                    "{what} `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
-                    row.name,
-                    sign * before,
-                    sign * after,
-                    sign * p
-                );
-                (vec![self.model.joints[joint.index()].name.clone()], detail)
-            };
-            let (time, kind) = (state.t, "impact".to_owned());
-            self.events.push(Event { time, kind, between, detail, point, impulse: given });
+            let after = rows.rate(block, bodies);
+            if let Some(event) =
+                impact_event(self.model, rows, watch, (watch.now.1, after), p, state.t, slow)
+            {
+                self.events.push(event);
+            }
         }
         *soft += u32::from(fastest < self.model.gravity.norm() * self.h.abs());
         rocks[1] |= *soft >= MOST_SOFT;
         scratch.rows.loose = loose;
         self.tell_loose(scratch, state.t);
     }
+}
+
+/// What is told of an impact at the block of a watch, with the speeds before and after it and the impulse of its row.
+fn impact_event(
+    model: &Model,
+    rows: &Rows,
+    watch: &Watch,
+    (before, after): (f64, f64),
+    p: f64,
+    time: f64,
+    slow: f64,
+) -> Option<Event> {
+    let block = watch.block?;
+    let kind = "impact".to_owned();
+    if watch.touch.is_some() {
+        let contact = rows.contact(block);
+        let names = contact.touch.bodies.map(|i| model.bodies[i].name.clone());
+        let at = contact.point();
+        let detail = format!(
+            "at ({:.6e}, {:.6e}, {:.6e}) m: approach {before:.6e} m/s, departure {:.6e} m/s, impulse {:.6e} N s",
+            at.x, at.y, at.z, -after, -p
+        );
+        let (between, point, impulse) = (names.to_vec(), Some(at), Some(contact.given));
+        return Some(Event { time, kind, between, detail, point, impulse });
+    }
+    let row = &model.rows[block];
+    let joint = row.joint()?;
+    if before <= slow {
+        return None; // It was there before, and takes its part.
+    }
+    let (what, sign) = match &row.kind {
+        RowKind::Stop(stop) => ("end stop", stop.side.sign()),
+        _ => ("rope", 1.0),
+    };
+    let detail = format!(
+        "{what} `{}`: velocity {:.6e} before, {:.6e} after, impulse {:.6e}",
+        row.name,
+        sign * before,
+        sign * after,
+        sign * p
+    );
+    let between = vec![model.joints[joint.index()].name.clone()];
+    Some(Event { time, kind, between, detail, point: None, impulse: None })
 }
 
 impl Scratch {

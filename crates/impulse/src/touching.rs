@@ -7,7 +7,7 @@ use gelenk_model::{BodyId, ContactForce, Model, Pose, Twist};
 
 use crate::bounds::Mode;
 use crate::contact::Contact;
-use crate::method::Method;
+use crate::method::{Landing, Method};
 use crate::scratch::Scratch;
 
 /// Features nearer than this many tolerances are looked at even if nothing moves.
@@ -155,7 +155,7 @@ impl Scratch {
         if !world.is_fast(from, &bodies.poses) {
             return None;
         }
-        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
+        let tolerance = method.contact_tolerance.max(2.0 * bodies.position_floor());
         let (part, _) = world.first_crossing(from, &bodies.poses, 0.5 * tolerance)?;
         (part > 0.0 && part < 1.0).then_some(part)
     }
@@ -173,7 +173,7 @@ impl Scratch {
         if unseen.is_empty() {
             return Seen::All;
         }
-        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
+        let tolerance = method.contact_tolerance.max(2.0 * bodies.position_floor());
         let mut seen = Seen::All;
         for touch in unseen.iter() {
             // Both lists are in the order of their keys.
@@ -200,7 +200,7 @@ impl Scratch {
 
     /// What has gone into something else since `saved`, in [`Touching::unseen`].
     pub(crate) fn find_unseen(&mut self, method: &Method) {
-        let tolerance = method.tolerance.max(2.0 * self.bodies.position_floor());
+        let tolerance = method.contact_tolerance.max(2.0 * self.bodies.position_floor());
         let Scratch { bodies, touching: Some(touching), .. } = self else { return };
         let Touching { world, from, unseen, .. } = &mut **touching;
         world.overlaps_after(from, &bodies.poses, OVERLAP * tolerance, unseen);
@@ -241,7 +241,7 @@ impl Scratch {
             touching.active.clone_from(&state.active);
             touching.world.set_joints(model, &state.active);
         }
-        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
+        let tolerance = method.contact_tolerance.max(2.0 * bodies.position_floor());
         let Touching { world, near, contacts, extra, .. } = &mut **touching;
         world.touches(&bodies.poses, &bodies.twists, h, MARGIN * tolerance, near);
         world.drop_false(&bodies.poses, MARGIN * tolerance, near);
@@ -276,7 +276,7 @@ impl Scratch {
                 contacts.push(Contact::new(*touch, world.pairs()[touch.pair].values, memory));
             }
         }
-        rows.at_once = all;
+        rows.at_once = all && method.landing != Landing::Auto;
         if rows.set_contacts(contacts) {
             self.direct = None;
             self.anderson.reset();

@@ -1,4 +1,4 @@
-//! The contact scenes of the gallery: what they show, in numbers. Nothing ever penetrates beyond the tolerance.
+//! The contact scenes of the gallery: what they show, in numbers. Nothing ever penetrates beyond the tolerance of contacts.
 
 mod common;
 
@@ -19,6 +19,11 @@ struct Watched<'m> {
     tolerance: f64,
 }
 
+/// The run of a model with every impact located.
+fn exact(model: &Model) -> RunSettings {
+    RunSettings { contact: "exact".to_owned(), ..model.run.clone() }
+}
+
 impl<'m> Watched<'m> {
     fn new(model: &'m Model) -> Self {
         Self::with(model, &model.run)
@@ -31,7 +36,7 @@ impl<'m> Watched<'m> {
             world: World::new(model).expect("shapes"),
             poses: vec![Pose::identity(); model.n_bodies()],
             step: settings.step,
-            tolerance: settings.tolerance,
+            tolerance: settings.overlap_tolerance(),
         }
     }
 
@@ -171,7 +176,7 @@ fn domino_theory(mass: &[f64], start: f64) -> Vec<f64> {
 #[test]
 fn dominoes_fall() {
     let model = scene("dominoes");
-    let mut run = Watched::new(&model);
+    let mut run = Watched::with(&model, &exact(&model));
     let ids: Vec<usize> = (0..30).map(|i| run.index(&format!("domino{i}"))).collect();
     let begun = run.simulation.ledger().total();
     let mut hits = vec![None; 30];
@@ -360,7 +365,7 @@ fn a_wheel_rolls_in_a_circle() {
 #[test]
 fn a_car_drives() {
     let model = scene("car");
-    let mut run = Watched::new(&model);
+    let mut run = Watched::with(&model, &exact(&model));
     let chassis = run.index("chassis");
     let wheels = ["front_left", "front_right", "back_left", "back_right"];
     let wheels = wheels.map(|name| run.index(&format!("{name}_wheel")));

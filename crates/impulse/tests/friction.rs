@@ -54,7 +54,8 @@ fn a_sliding_block_stops() {
             while simulation.state().t < stop + 0.5 {
                 simulation.step().unwrap();
                 if simulation.state().t > stop + 1.5 * h {
-                    assert!(simulation.state().s_dot[1].norm() < 1e-12);
+                    let speed = simulation.state().s_dot[1].norm();
+                    assert!(speed < 1e-12, "{order} {speed}");
                 }
             }
             errors.push((simulation.state().coordinate[0] - 0.3 - way).abs());
@@ -125,7 +126,8 @@ fn an_oscillator_loses_its_amplitude_by_equal_steps() {
             let n = (t / half).round();
             for (k, turn) in (1..=6_u8).zip(&mut turns) {
                 let out = if k % 2 == 0 { x } else { -x };
-                if (f64::from(k) - n).abs() < 0.1 && out > turn.0 {
+                // Farther by more than places are off.
+                if (f64::from(k) - n).abs() < 0.1 && out > turn.0 + tolerance {
                     *turn = (out, t);
                 }
             }
@@ -139,7 +141,8 @@ fn an_oscillator_loses_its_amplitude_by_equal_steps() {
         }
         let end = simulation.state().coordinate[0];
         assert!((end - 0.06).abs() < tolerance, "{order}: {end}");
-        assert!(simulation.state().s_dot[1].norm() < 1e-12);
+        let speed = simulation.state().s_dot[1].norm();
+        assert!(speed < 1e-12, "{order} {speed}");
         let way: f64 = (1..=6).map(|n| 2.0 * 0.25 - 0.04 * (2.0 * f64::from(n) - 1.0)).sum();
         let ledger = simulation.ledger();
         assert!((ledger.dissipation - way).abs() < 1e-4, "{} {way}", ledger.dissipation);

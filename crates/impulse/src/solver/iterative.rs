@@ -3,11 +3,11 @@
 use gelenk_model::Model;
 use gelenk_model::signal::Work;
 
-use super::direct::{settle_positions, settle_velocities};
 use super::{Anderson, Solver, Worst, lost_positions, lost_velocities, norm};
 use crate::balls::Balls;
 use crate::bounds::{Bound, SLIP_PART};
 use crate::error::StepError;
+use crate::graph::{settle_positions, settle_velocities};
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
@@ -51,6 +51,11 @@ impl Solver for Iterative {
         look: &Look<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
+        if scratch.rows.has_bounds()
+            && let Some(found) = settle_positions(model, method, look, scratch)
+        {
+            return found;
+        }
         let floor = scratch.bodies.position_floor();
         if scratch.balls.is_none() {
             scratch.rows.write_hinges(&scratch.bodies);
@@ -65,37 +70,25 @@ impl Solver for Iterative {
             found
         } else {
             rows.begin_positions(bodies);
-            let most = rows.plain_sweeps();
-            let touches = !rows.contacts.is_empty();
             rows.begin_correction(false, bodies);
             let mut system = PositionSweep { model, method, look, floor, bodies, rows, work };
-            match sweeps(&mut system, anderson, most) {
-                Err((_, done)) if done == most || touches => {
-                    if done < most {
-                        rows.take_back(false, bodies); // they ran away
-                    }
-                    let (solves, settled) = settle_positions(model, method, look, scratch);
-                    if settled {
-                        return Ok(done + solves);
-                    }
-                    let Scratch { bodies, rows, work, anderson, .. } = scratch;
-                    let mut system =
-                        PositionSweep { model, method, look, floor, bodies, rows, work };
-                    sweeps(&mut system, anderson, u64::MAX)
-                }
-                other => other,
-            }
+            sweeps(&mut system, anderson)
         };
         found.map_err(|lost| lost_positions(lost, &scratch.rows.gap, look.t))
     }
 
     fn correct_velocities(
         &self,
-        _model: &Model,
+        model: &Model,
         method: &Method,
         at: &At<'_>,
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
+        if scratch.rows.has_bounds()
+            && let Some(solves) = settle_velocities(model, method, scratch)
+        {
+            return Ok(solves);
+        }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         if scratch.balls.is_none() {
             scratch.rows.write_hinges(&scratch.bodies);
@@ -109,23 +102,8 @@ impl Solver for Iterative {
             balls.write_velocities(bodies);
             found
         } else {
-            let most = rows.plain_sweeps();
-            let touches = !rows.contacts.is_empty();
             rows.begin_correction(true, bodies);
-            match sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, most) {
-                Err((_, done)) if done == most || touches => {
-                    if done < most {
-                        rows.take_back(true, bodies);
-                    }
-                    let (solves, settled) = settle_velocities(method, scratch);
-                    if settled {
-                        return Ok(done + solves);
-                    }
-                    let Scratch { bodies, rows, anderson, .. } = scratch;
-                    sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson, u64::MAX)
-                }
-                other => other,
-            }
+            sweeps(&mut VelocitySweep { tolerance, bodies, rows }, anderson)
         };
         found.map_err(|lost| lost_velocities(lost, &scratch.rows.velocity_error, at.t))
     }
@@ -169,7 +147,7 @@ fn sweep_ahead(
     anderson: &mut Anderson,
 ) -> Result<u64, (usize, u64)> {
     balls.begin_sweeps(Some(look), to_target.then_some(&rows.target));
-    let found = sweeps(&mut BallSweep { method, look, floor, balls, rows }, anderson, u64::MAX);
+    let found = sweeps(&mut BallSweep { method, look, floor, balls, rows }, anderson);
     ended(found, &balls.end_positions(look, method.tolerance, floor))
 }
 
@@ -181,7 +159,7 @@ fn sweep_rates(
     anderson: &mut Anderson,
 ) -> Result<u64, (usize, u64)> {
     balls.begin_sweeps(None, None);
-    let found = sweeps(&mut BallVelocitySweep { tolerance, balls, rows }, anderson, u64::MAX);
+    let found = sweeps(&mut BallVelocitySweep { tolerance, balls, rows }, anderson);
     ended(found, &balls.end_velocities(tolerance))
 }
 
@@ -470,20 +448,8 @@ impl Swept for BallVelocitySweep<'_> {
     }
 }
 
-impl Rows {
-    /// Sweeps after which rows with bounds are left to the active set of the direct solver: acceleration looks for the trend
-    /// of an iteration whose rows no longer change their part in it.
-    fn plain_sweeps(&self) -> u64 {
-        if self.has_bounds() { PLAIN_SWEEPS } else { u64::MAX }
-    }
-}
-
-/// Sweeps until all blocks are closed and returns the corrections, or the worst block and the sweeps done, `most` at most.
-fn sweeps(
-    system: &mut impl Swept,
-    anderson: &mut Anderson,
-    most: u64,
-) -> Result<u64, (usize, u64)> {
+/// Sweeps until all blocks are closed and returns the corrections, or the worst block and the sweeps done.
+fn sweeps(system: &mut impl Swept, anderson: &mut Anderson) -> Result<u64, (usize, u64)> {
     let n_blocks = system.n_blocks();
     let mut progress = Progress::new(n_blocks);
     let mut corrections = 0;
@@ -499,7 +465,7 @@ fn sweeps(
         if sweep.corrections == 0 {
             return Ok(corrections);
         }
-        if !progress.goes_on(sweep.worst, sweep.size) || progress.sweeps == most || given_up {
+        if !progress.goes_on(sweep.worst, sweep.size) || given_up {
             return Err((sweep.worst_block, progress.sweeps));
         }
         if accelerate {

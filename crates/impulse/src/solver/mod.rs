@@ -4,18 +4,16 @@ mod along;
 mod anderson;
 mod direct;
 mod iterative;
-mod primal;
 mod tree;
 
 pub use along::{Along, Crossing};
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
-pub(crate) use direct::{Law, eliminate_in_turns, factorize, neighbours, newton};
+pub(crate) use direct::{eliminate_in_turns, factorize, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 pub(crate) use iterative::{part_of_gap, sweep_positions, sweep_velocities};
-pub use primal::Primal;
 pub use tree::Tree;
-pub(crate) use tree::{land_in_lanes, settle_end, settle_kick, settle_start};
+pub(crate) use tree::{land_in_lanes, settle_end, settle_start};
 
 use gelenk_model::Model;
 
@@ -51,7 +49,7 @@ pub trait Solver: Sync {
 }
 
 /// Length of a block's error; rad counted at 1 m.
-fn norm(c: &[f64]) -> f64 {
+pub(crate) fn norm(c: &[f64]) -> f64 {
     c.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 

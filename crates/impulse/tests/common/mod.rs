@@ -73,10 +73,11 @@ pub fn eight_loop() -> Model {
     chain(&points)
 }
 
-/// Settings with a step and a tolerance, for the papers' sweep.
+/// Settings with a step and a tolerance, for the papers' sweep; every impact is located.
 pub fn settings(step: f64, tolerance: f64) -> RunSettings {
-    let solver = "iterative".to_owned();
-    RunSettings { step, tolerance, velocity_tolerance: tolerance, solver, ..RunSettings::default() }
+    let (solver, contact) = ("iterative".to_owned(), "exact".to_owned());
+    let velocity_tolerance = tolerance;
+    RunSettings { step, tolerance, velocity_tolerance, solver, contact, ..RunSettings::default() }
 }
 
 /// The simulation after `t` seconds.

@@ -1,19 +1,16 @@
 //! The direct solver: Newton on all joints at once.
 
 pub(super) mod bounded;
-mod law;
 mod share;
 
-pub(crate) use bounded::{settle_positions, settle_velocities};
 pub use gelenk_model::factor::Factor;
-pub(crate) use gelenk_model::factor::{eliminate, eliminate_in_turns, neighbours};
-pub(crate) use law::Law;
+pub(crate) use gelenk_model::factor::{eliminate_in_turns, neighbours};
 pub use share::Sharing;
 pub(super) use share::share as share_loads;
 
 use gelenk_model::Model;
 
-use super::{Solver, Worst, norm};
+use super::{Iterative, Solver, Worst, norm};
 use crate::error::StepError;
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
@@ -27,8 +24,7 @@ use crate::small;
 /// ```
 /// \[Schmitt 2003\] (7.1); \[Schmitt, Bender, Prautzsch 2005\] (4.8), (5.8). K is the matrix of the linear part of free
 /// flight; what it leaves out is of the order of the angle turned in a step, and each solve gains that factor.
-/// Trees and chains cost linear time. Rows with bounds (ropes, end stops, dry friction) are an active set that is found with the impulses; where it does not settle,
-/// the sweep of the iterative solver goes on. Rows that depend on others get no impulse in a solve; their gap is watched like any
+/// Trees and chains cost linear time. Models with bounds (ropes, end stops, dry friction, contacts) go to the one law, over the graph of all rows. Rows that depend on others get no impulse in a solve; their gap is watched like any
 /// other, and the load is shared between them afterwards (`share.rs`).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
@@ -58,7 +54,7 @@ impl Solver for Direct {
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
         if scratch.rows.has_bounds() {
-            return bounded::correct_positions(model, method, look, scratch);
+            return Iterative.correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
         if let Some((balls, rows, bodies)) = scratch.regular_balls() {
@@ -97,7 +93,7 @@ impl Solver for Direct {
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
         if scratch.rows.has_bounds() {
-            return bounded::correct_velocities(model, method, at, scratch);
+            return Iterative.correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         if let Some((balls, rows, bodies)) = scratch.regular_balls() {

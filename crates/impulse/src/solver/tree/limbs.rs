@@ -215,13 +215,6 @@ impl Limbs {
         }
     }
 
-    /// Whether the dampers of group `g` are others than those of the factor.
-    pub(super) fn has_other_dampers(&self, g: usize, weight: impl Fn(usize) -> f64) -> bool {
-        let limb = &self.limbs[g];
-        let known = (limb.weight - limb.root).to_array();
-        (0..LANES).any(|k| known[k].total_cmp(&weight(k)).is_ne())
-    }
-
     /// The bodies have other poses.
     pub(super) fn forget(&mut self) {
         self.placed = false;

@@ -18,11 +18,10 @@ use gelenk_model::math::Vec3;
 use gelenk_model::rows::Instant;
 use gelenk_model::{Model, State, Twist};
 
-pub(crate) use self::settle::{settle_kick, settle_positions, settle_velocities};
 pub(crate) use self::stage::{land_in_lanes, settle_end, settle_start};
 
 use self::crew::Crew;
-use self::factor::{Factor, Soft};
+use self::factor::Factor;
 use self::feet::Feet;
 use self::laws::Laws;
 use self::limbs::Limbs;
@@ -65,9 +64,6 @@ pub struct Tree {
     on_feet: bool,
     /// Axes with laws along the joint of each node. (nodes)
     axes: Vec<Vec<usize>>,
-    /// The dampers of the present factor, one node after the other, and where those of a node begin. (nodes + 1)
-    soft: Vec<Soft>,
-    first_soft: Vec<usize>,
     /// Rates of the rows to be closed. (n_rows)
     e: Vec<f64>,
     /// Velocities in the middle of a step. (n_bodies)
@@ -114,11 +110,6 @@ impl Tree {
                 axes[node].push(k);
             }
         }
-        let mut first_soft = vec![0];
-        for own in &axes {
-            first_soft.push(first_soft.last().map_or(0, |first| first + own.len()));
-        }
-        let soft = vec![Soft::default(); axes.iter().map(Vec::len).sum()];
         let factor = Factor::new(&pattern);
         let touches = Touches::default();
         Some(Tree {
@@ -136,8 +127,6 @@ impl Tree {
             feet: Feet::default(),
             on_feet: false,
             axes,
-            soft,
-            first_soft,
             e: Vec::new(),
             twists: Vec::with_capacity(bodies.fixed.len()),
             pulls: vec![0.0; drives.axes.len()],
@@ -199,37 +188,6 @@ impl Tree {
         good
     }
 
-    /// The factor with the dampers of the drives over `h`/2.
-    fn make_soft(&mut self, rows: &Rows, bodies: &Bodies, drives: &Drives, h: f64) -> bool {
-        let Tree { pattern, factor, limbs, lanes, axes, soft, first_soft, .. } = self;
-        let weight = |k: usize| 0.5 * h * drives.axes[k].damping;
-        let good = match (limbs, &rows.hinges) {
-            (Some(limbs), Some(hinges)) => limbs.make(hinges, bodies, |g| {
-                F::new(lanes[g].map(|own| own.axis.map_or(0.0, |k| weight(k).max(0.0))))
-            }),
-            _ => {
-                for (node, axes) in axes.iter().enumerate() {
-                    let own = &mut soft[first_soft[node]..first_soft[node + 1]];
-                    for (soft, &k) in own.iter_mut().zip(axes) {
-                        let driven = &drives.axes[k];
-                        soft.weight = weight(k);
-                        let side = usize::from(driven.bodies[1] == pattern.nodes[node].body);
-                        soft.own.copy_from_slice(&driven.row[6 * side..][..6]);
-                        soft.other.copy_from_slice(&driven.row[6 * (1 - side)..][..6]);
-                    }
-                }
-                factor.make(pattern, rows, bodies, |i| &soft[first_soft[i]..first_soft[i + 1]])
-            }
-        };
-        self.made = good.then_some(Made::Soft);
-        good
-    }
-
-    /// Takes the contacts that are active; false if there are too many.
-    fn take_touches(&mut self, rows: &Rows) -> bool {
-        self.take_touches_in(rows, None)
-    }
-
     /// The same; where feet can be looked at in lanes, with this tolerance of gaps, they are.
     fn take_touches_in(&mut self, rows: &Rows, lanes: Option<f64>) -> bool {
         let Tree { pattern, factor, limbs, touches, feet, on_feet, crew, .. } = self;
@@ -253,20 +211,6 @@ impl Tree {
         for (e, error) in self.e.iter_mut().zip(&rows.error).skip(first) {
             *e = -error;
         }
-        self.pulls.fill(0.0);
-    }
-
-    /// The rates J v + C_t there are.
-    fn take_rates_now(&mut self, rows: &Rows, bodies: &Bodies) {
-        self.e.resize(rows.error.len(), 0.0);
-        let first = rows.first_apart();
-        self.enter_lanes(bodies);
-        if let (true, Some(crew), Some(hinges)) = (self.in_lanes, &mut self.crew, &rows.hinges) {
-            crew.rates(hinges, &mut self.p);
-        } else if let (Some(hinges), 1..) = (&rows.hinges, first) {
-            hinges.rates(&bodies.twists, &mut self.e);
-        }
-        rows.rates_from(first, &bodies.twists, &mut self.e);
         self.pulls.fill(0.0);
     }
 
@@ -394,47 +338,6 @@ impl Tree {
         self.pulls.fill(0.0);
         let apart = if self.in_lanes { rows.model_size.rows } else { 0 };
         self.e[apart..].iter().fold(largest, |most, e| larger(most, e.abs()))
-    }
-
-    /// Gives the bodies the impulses of the dampers that a solve has found.
-    fn give_dampers(&self, bodies: &mut Bodies) {
-        if self.limbs.is_some() {
-            return; // they have them
-        }
-        for (i, node) in self.pattern.nodes.iter().enumerate() {
-            let soft = &self.soft[self.first_soft[i]..self.first_soft[i + 1]];
-            for (a, soft) in (node.rows.len()..).zip(soft) {
-                let p = self.factor.p[i / LANES][a][i % LANES];
-                let parent = self.pattern.nodes.get(node.parent).map_or(NOWHERE, |up| up.body);
-                for (body, w) in [(node.body, &soft.own), (parent, &soft.other)] {
-                    if body != NOWHERE && soft.weight > 0.0 {
-                        let twist = &mut bodies.twists[body];
-                        twist.s_dot += Vec3::new(w[0], w[1], w[2]) * (bodies.mass_inv[body] * p);
-                        let torque = Vec3::new(w[3], w[4], w[5]) * p;
-                        twist.omega += bodies.inertia_inv_world[body] * torque;
-                        bodies.touch(body);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Whether the dampers are others than those of the factor.
-    fn dampers_changed(&self, drives: &Drives, h: f64) -> bool {
-        if let Some(limbs) = &self.limbs {
-            let weight = |own: &Lane| own.axis.map_or(0.0, |k| 0.5 * h * drives.axes[k].damping);
-            return self
-                .lanes
-                .iter()
-                .enumerate()
-                .any(|(g, lanes)| limbs.has_other_dampers(g, |k| weight(&lanes[k]).max(0.0)));
-        }
-        self.axes.iter().enumerate().any(|(node, axes)| {
-            let own = &self.soft[self.first_soft[node]..self.first_soft[node + 1]];
-            own.iter().zip(axes).any(|(soft, &k)| {
-                soft.weight.total_cmp(&(0.5 * h * drives.axes[k].damping)).is_ne()
-            })
-        })
     }
 
     /// Closes the rates `e` with impulses within their bounds, `pulls` the errors of the dampers: changes impulses and velocities.
@@ -571,20 +474,6 @@ impl Tree {
         true
     }
 
-    /// Errors of the dampers into lanes.
-    fn pull_in_lanes(&mut self) {
-        for (p, lanes) in self.p.iter_mut().zip(&self.lanes).filter(|_| self.in_lanes) {
-            p[5] = F::new(lanes.map(|own| own.axis.map_or(0.0, |axis| self.pulls[axis])));
-        }
-    }
-
-    /// The crew begins with the velocities of the bodies.
-    fn enter_lanes(&mut self, bodies: &Bodies) {
-        if let (true, Some(crew)) = (self.in_lanes, &mut self.crew) {
-            crew.begin(bodies);
-        }
-    }
-
     /// Gives the bodies what the crew has found, with their flights where `flown`, and the impulses to those there are.
     fn leave_lanes(&mut self, flown: bool, bodies: &mut Bodies, impulse: &mut [f64]) {
         if let (true, Some(crew)) = (self.in_lanes, &self.crew) {
@@ -610,61 +499,7 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::settle::at_once;
     use crate::Simulation;
-    use crate::step::largest_change;
-
-    /// The elimination of hinges by their angles and the general one by rows, on a machine that walks: the same velocities and impulses,
-    /// with its dampers and without, joints and feet together.
-    #[test]
-    fn hinges_agree_with_rows() {
-        let scene = gelenk_scenes::scene("hexapod").expect("the walking machine");
-        let options = gelenk_model::LoadOptions::default();
-        let model =
-            gelenk_model::load_text("hexapod", scene.text, &options).expect("a model").model;
-        let mut simulation = Simulation::new(&model, &model.run).expect("it starts");
-        for _ in 0..150 {
-            simulation.step().expect("it walks");
-        }
-        let mut scratch = simulation.scratch.clone();
-        scratch.bodies.read_state(&simulation.state);
-        scratch.rows.ready = false;
-        scratch.prepare_rows(&model, simulation.state.t, &simulation.state.coordinate);
-        scratch.rows.write_hinges(&scratch.bodies);
-        let tree = scratch.tree.take().expect("its joints are a tree");
-        assert!(tree.limbs.is_some() && !scratch.rows.contacts.is_empty());
-        for h in [0.0, 0.005] {
-            let found = [true, false].map(|by_angles| {
-                let (mut tree, mut rows) = (tree.clone(), scratch.rows.clone());
-                let mut bodies = scratch.bodies.clone();
-                if !by_angles {
-                    (tree.limbs, rows.hinges) = (None, None);
-                }
-                (tree.made, tree.in_lanes) = (None, false);
-                let drives = &scratch.loads.drives;
-                assert!(tree.make_soft(&rows, &bodies, drives, h) && tree.take_touches(&rows));
-                tree.take_rates_now(&rows, &bodies);
-                for (i, e) in tree.e.iter_mut().enumerate() {
-                    *e += 0.01 * (i as f64).sin();
-                }
-                for (i, pull) in tree.pulls.iter_mut().enumerate() {
-                    *pull = 0.1 * (1.7 * i as f64).cos();
-                }
-                rows.velocity_impulse.fill(0.0);
-                let near = at_once(0.0, &bodies);
-                assert!(tree.solve(&mut rows, &mut bodies, true, near));
-                tree.give_dampers(&mut bodies);
-                (bodies.twists, rows.velocity_impulse)
-            });
-            let (far, _) = largest_change(&found[0].0, &found[1].0);
-            let (moved, _) = largest_change(&found[0].0, &scratch.bodies.twists);
-            assert!(moved > 1e-3 && far < 1e-11 * moved.max(1.0), "h = {h}: {far} of {moved}");
-            let size = found[1].1.iter().fold(0.0, |m: f64, p| m.max(p.abs()));
-            for (a, b) in found[0].1.iter().zip(&found[1].1) {
-                assert!((a - b).abs() < 1e-10 * size, "h = {h}: {a} for {b}, the largest {size}");
-            }
-        }
-    }
 
     /// Steps of a machine that walks, with its bodies in lanes and one by one: the same but for rounding.
     #[test]
@@ -683,7 +518,7 @@ mod tests {
                 let (mut state, mut scratch) =
                     (simulation.state.clone(), simulation.scratch.clone());
                 if !in_lanes && let Some(tree) = &mut scratch.tree {
-                    tree.crew = None;
+                    (tree.crew, tree.in_lanes) = (None, false);
                 }
                 crate::step::step(&model, method, &mut state, &mut scratch, h).expect("a step");
                 let tree = scratch.tree.expect("its joints are a tree");
@@ -693,10 +528,15 @@ mod tests {
             for i in 0..model.n_bodies() {
                 let far = (found[0].s[i] - found[1].s[i]).amax();
                 let turned = found[0].rot[i].angle_to(&found[1].rot[i]);
-                assert!(far < 1e-13 && turned < 1e-7, "body {i}: {far} m, {turned} rad");
+                // The other way is the graph's, with its own errors within tolerance.
+                let most = method.tolerance;
+                assert!(far < most && turned < 1e-7, "body {i}: {far} m, {turned} rad");
                 let faster = (found[0].s_dot[i] - found[1].s_dot[i]).amax();
                 let turns = (found[0].omega[i] - found[1].omega[i]).amax();
-                assert!(faster < 1e-10 && turns < 1e-9, "body {i}: {faster} m/s, {turns} rad/s");
+                assert!(
+                    faster < most / h && turns < most / h,
+                    "body {i}: {faster} m/s, {turns} rad/s"
+                );
             }
         }
     }

@@ -1,0 +1,426 @@
+//! The factor of M + JᵀAJ over the free directions of the tree.
+//!
+//! Node i leaves with v_i = X v_p + S q̇, children before parents. With H_ii and the blocks H_ik of its edges at that time, the row of q̇ is
+//!
+//! ```text
+//! D q̇ = Sᵀ r_i + r_q − SᵀH_ii X v_p − Σ_k SᵀH_ik v_k,      D = SᵀH_ii S + W,   U = H_ii S,   C_k = H_ki S,
+//! G = D⁻¹SᵀH_ii,   G_k = D⁻¹SᵀH_ik
+//! H_pp += Xᵀ(H_ii − U G)X,   H_pk += Xᵀ(H_ik − U G_k),   H_kp += (H_ki − C_k G)X,   H_kl −= C_k G_l
+//! ```
+//! W holds what acts along the joint alone: stops, dry friction, implicit dampers. What touches the world adds to H_ii. A tree has no edges, and
+//! costs linear time; edges are contacts between bodies, loops and gears. A that is not symmetric (contacts that slide) makes H so; L = SᵀH is
+//! then not Uᵀ. \[Featherstone 2008\] chapter 7 is the case without edges and rows.
+
+use gelenk_model::math::Vec3;
+
+use super::small::{
+    Block, Six, add, carry, dot, invert, shift_velocity, shift_wrench, times, times_x, x_times,
+};
+use super::tree::{Node, Tree, WORLD};
+
+/// Weights along the free directions of a node.
+pub(super) type Along = [[f64; 6]; 6];
+
+/// One node's part of the factor.
+#[derive(Clone, Debug)]
+struct Front {
+    /// Columns of U.
+    u: [Six; 6],
+    /// Rows of G.
+    g: [Six; 6],
+    d_inv: Along,
+    /// Its edges among all.
+    first: usize,
+    n: usize,
+    /// Where the blocks (k, l) of its edges are listed.
+    pairs: usize,
+}
+
+/// An edge of a node when it leaves.
+#[derive(Clone, Debug)]
+struct Edge {
+    node: usize,
+    /// Blocks H_ik, H_ki, and H_pk, H_kp.
+    ik: usize,
+    ki: usize,
+    pk: usize,
+    kp: usize,
+    /// Columns of C, rows of G.
+    c: [Six; 6],
+    g: [Six; 6],
+}
+
+/// The factor and its pattern.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Factor {
+    /// Nodes as they leave.
+    order: Vec<usize>,
+    fronts: Vec<Front>,
+    edges: Vec<Edge>,
+    /// Blocks H_kl of all pairs of edges, node by node.
+    pairs: Vec<usize>,
+    /// H: diagonal blocks first.
+    pub h: Vec<Block>,
+    /// W. (n nodes)
+    pub along: Vec<Along>,
+    /// Whether H of a node may not be symmetric.
+    pub skew: Vec<bool>,
+    /// Where H_ab of linked nodes is: (a, b, block), ordered.
+    links: Vec<(usize, usize, usize)>,
+    /// The links it was made for.
+    known: Vec<(usize, usize)>,
+    z: Vec<Six>,
+}
+
+impl Factor {
+    /// The pattern for `tree` with further edges between pairs of nodes (a < b, ordered, each once); kept while they are the same.
+    pub(super) fn fit(&mut self, tree: &Tree, links: &[(usize, usize)]) {
+        let n = tree.nodes.len();
+        if self.fronts.len() == n && self.known == links {
+            return;
+        }
+        self.known.clear();
+        self.known.extend_from_slice(links);
+        self.along.clear();
+        self.along.resize(n, [[0.0; 6]; 6]);
+        self.skew.clear();
+        self.skew.resize(n, false);
+        self.z.clear();
+        self.z.resize(n, [0.0; 6]);
+        self.links.clear();
+        self.edges.clear();
+        self.pairs.clear();
+        self.order.clear();
+        self.fronts.clear();
+        self.fronts.resize(
+            n,
+            Front {
+                u: [[0.0; 6]; 6],
+                g: [[0.0; 6]; 6],
+                d_inv: [[0.0; 6]; 6],
+                first: 0,
+                n: 0,
+                pairs: 0,
+            },
+        );
+        let mut near: Vec<Vec<(usize, usize)>> = vec![Vec::new(); n];
+        let mut blocks = n;
+        for &(a, b) in links {
+            link(&mut near, a, b, &mut blocks);
+            self.links.push((a, b, block(&near, a, b)));
+            self.links.push((b, a, block(&near, b, a)));
+        }
+        self.links.sort_unstable();
+        let mut children = vec![0_usize; n];
+        for node in tree.nodes.iter().filter(|node| node.parent != WORLD) {
+            children[node.parent] += 1;
+        }
+        let mut open: Vec<usize> = (0..n).rev().filter(|&i| children[i] == 0).collect();
+        while let Some(at) = (0..open.len()).min_by_key(|&at| near[open[at]].len()) {
+            let i = open.remove(at);
+            let parent = tree.nodes[i].parent;
+            let own = std::mem::take(&mut near[i]);
+            for &(k, _) in &own {
+                near[k].retain(|&(other, _)| other != i);
+            }
+            let front = &mut self.fronts[i];
+            (front.first, front.n, front.pairs) = (self.edges.len(), own.len(), self.pairs.len());
+            self.order.push(i);
+            for &(k, _) in &own {
+                if parent != WORLD && k != parent {
+                    link(&mut near, parent, k, &mut blocks);
+                }
+                for &(l, _) in own.iter().filter(|(l, _)| *l > k) {
+                    link(&mut near, k, l, &mut blocks);
+                }
+            }
+            for &(k, ik) in &own {
+                let to_parent = |a, b| if parent == WORLD { 0 } else { block(&near, a, b) };
+                let (pk, kp) = (to_parent(parent, k), to_parent(k, parent));
+                let ki = n + ((ik - n) ^ 1); // blocks of a pair follow each other
+                let c = [[0.0; 6]; 6];
+                self.edges.push(Edge { node: k, ik, ki, pk, kp, c, g: c });
+                for &(l, _) in &own {
+                    self.pairs.push(block(&near, k, l));
+                }
+            }
+            if parent != WORLD {
+                children[parent] -= 1;
+                if children[parent] == 0 {
+                    open.push(parent);
+                }
+            }
+        }
+        self.h.clear();
+        self.h.resize(blocks, [[0.0; 6]; 6]);
+    }
+
+    /// H = M, W = 0, of the whole tree.
+    pub(super) fn begin(&mut self, tree: &Tree) {
+        let n = tree.nodes.len();
+        for (node, h) in tree.nodes.iter().zip(&mut self.h) {
+            *h = [[0.0; 6]; 6];
+            for k in 0..3 {
+                h[k][k] = node.mass;
+                for l in 0..3 {
+                    h[3 + k][3 + l] = node.inertia[(k, l)];
+                }
+            }
+        }
+        self.h[n..].fill([[0.0; 6]; 6]);
+        self.along.fill([[0.0; 6]; 6]);
+        self.skew.fill(false);
+    }
+
+    /// The block of two linked nodes, or of one.
+    pub(super) fn place(&self, a: usize, b: usize) -> usize {
+        if a == b {
+            return a;
+        }
+        match self.links.binary_search_by_key(&(a, b), |&(a, b, _)| (a, b)) {
+            Ok(at) => self.links[at].2,
+            Err(_) => a,
+        }
+    }
+
+    /// Eliminates; false where a number is not finite.
+    pub(super) fn eliminate(&mut self, tree: &Tree) -> bool {
+        for at in 0..self.order.len() {
+            let i = self.order[at];
+            let node = &tree.nodes[i];
+            let done = match node.f {
+                0 => self.leave::<0>(i, node),
+                1 => self.leave::<1>(i, node),
+                2 => self.leave::<2>(i, node),
+                3 => self.leave::<3>(i, node),
+                4 => self.leave::<4>(i, node),
+                5 => self.leave::<5>(i, node),
+                _ => self.leave::<6>(i, node),
+            };
+            if !done {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn leave<const F: usize>(&mut self, i: usize, node: &Node) -> bool {
+        let Factor { fronts, edges, pairs, h: blocks, along, skew, .. } = self;
+        let h = blocks[i];
+        let front = &mut fronts[i];
+        for k in 0..F {
+            front.u[k] = times(&h, &node.s[k]);
+        }
+        let mut left = [[0.0; 6]; F];
+        for k in 0..F {
+            left[k] = front.u[k];
+            if skew[i] {
+                for j in 0..6 {
+                    left[k][j] = (0..6).map(|m| node.s[k][m] * h[m][j]).sum();
+                }
+            }
+        }
+        let mut d = [[0.0; F]; F];
+        for k in 0..F {
+            for l in 0..F {
+                d[k][l] = dot(&node.s[k], &front.u[l]) + along[i][k][l];
+            }
+        }
+        let Some(d_inv) = invert(&d) else { return false };
+        for k in 0..F {
+            front.d_inv[k][..F].copy_from_slice(&d_inv[k]);
+            front.g[k] = product(&d_inv[k], &left);
+        }
+        let own = &mut edges[front.first..front.first + front.n];
+        for edge in own.iter_mut() {
+            let (ik, ki) = (&blocks[edge.ik], &blocks[edge.ki]);
+            let mut side = [[0.0; 6]; F];
+            for k in 0..F {
+                edge.c[k] = times(ki, &node.s[k]);
+                for j in 0..6 {
+                    side[k][j] = (0..6).map(|m| node.s[k][m] * ik[m][j]).sum();
+                }
+            }
+            for k in 0..F {
+                edge.g[k] = product(&d_inv[k], &side);
+            }
+        }
+        if node.parent != WORLD {
+            let mut rest = h;
+            subtract::<F>(&mut rest, &front.u, &front.g);
+            add(&mut blocks[node.parent], &times_x(&x_times(&rest, &node.r), &node.r));
+            skew[node.parent] |= skew[i];
+            for edge in &*own {
+                let mut rest = blocks[edge.ik];
+                subtract::<F>(&mut rest, &front.u, &edge.g);
+                add(&mut blocks[edge.pk], &x_times(&rest, &node.r));
+                let mut rest = blocks[edge.ki];
+                subtract::<F>(&mut rest, &edge.c, &front.g);
+                add(&mut blocks[edge.kp], &times_x(&rest, &node.r));
+            }
+        }
+        for (a, one) in own.iter().enumerate() {
+            skew[one.node] |= skew[i];
+            for (b, other) in own.iter().enumerate() {
+                subtract::<F>(
+                    &mut blocks[pairs[front.pairs + a * own.len() + b]],
+                    &one.c,
+                    &other.g,
+                );
+            }
+        }
+        true
+    }
+
+    /// Solves for the wrenches `r` on bodies and the forces `along` free directions: velocities and rates of the free directions.
+    pub(super) fn solve(
+        &mut self,
+        tree: &Tree,
+        r: &mut [Six],
+        along: &[Six],
+        v: &mut [Six],
+        q: &mut [Six],
+    ) {
+        for &i in &self.order {
+            let (node, front) = (&tree.nodes[i], &self.fronts[i]);
+            let own = r[i];
+            let mut y = [0.0; 6];
+            for k in 0..node.f {
+                y[k] = dot(&node.s[k], &own) + along[i][k];
+            }
+            let mut z = [0.0; 6];
+            for k in 0..node.f {
+                z[k] = (0..node.f).map(|l| front.d_inv[k][l] * y[l]).sum();
+            }
+            self.z[i] = z;
+            if node.parent != WORLD {
+                let mut rest = own;
+                for k in 0..node.f {
+                    (0..6).for_each(|j| rest[j] -= front.u[k][j] * z[k]);
+                }
+                let rest = shift_wrench(&rest, &node.r);
+                (0..6).for_each(|j| r[node.parent][j] += rest[j]);
+            }
+            for edge in &self.edges[front.first..front.first + front.n] {
+                let to = &mut r[edge.node];
+                for k in 0..node.f {
+                    (0..6).for_each(|j| to[j] -= edge.c[k][j] * z[k]);
+                }
+            }
+        }
+        for &i in self.order.iter().rev() {
+            let (node, front) = (&tree.nodes[i], &self.fronts[i]);
+            let mut rate = self.z[i];
+            let mut own = [0.0; 6];
+            if node.parent != WORLD {
+                own = shift_velocity(&v[node.parent], &node.r);
+                for k in 0..node.f {
+                    rate[k] -= dot(&front.g[k], &own);
+                }
+            }
+            for edge in &self.edges[front.first..front.first + front.n] {
+                let other = &v[edge.node];
+                for k in 0..node.f {
+                    rate[k] -= dot(&edge.g[k], other);
+                }
+            }
+            for k in 0..node.f {
+                (0..6).for_each(|j| own[j] += node.s[k][j] * rate[k]);
+            }
+            (v[i], q[i]) = (own, rate);
+        }
+    }
+
+    /// Diagonal blocks of the inverse, of a tree without edges, for nodes where `wanted`, in `bodies`, and of its free directions, in `rates`:
+    ///
+    /// ```text
+    /// Y = X G_pp Xᵀ,   G_ii = (1 − S G) Y (1 − S G)ᵀ + S D⁻¹ Sᵀ,   of q̇: D⁻¹ + G Y Gᵀ
+    /// ```
+    pub(super) fn inverse(
+        &self,
+        tree: &Tree,
+        wanted: &[bool],
+        bodies: &mut [Block],
+        rates: &mut [Along],
+    ) {
+        for i in (0..tree.nodes.len()).filter(|&i| wanted[i]) {
+            let (node, front) = (&tree.nodes[i], &self.fronts[i]);
+            let f = node.f;
+            let mut own = [[0.0; 6]; 6];
+            let mut rate = front.d_inv;
+            if node.parent != WORLD {
+                own = carry(&bodies[node.parent], &node.r);
+                let mut t = [[0.0; 6]; 6]; // rows of G Y
+                for k in 0..f {
+                    t[k] = times(&own, &front.g[k]);
+                }
+                for k in 0..f {
+                    for l in 0..f {
+                        rate[k][l] += dot(&front.g[k], &t[l]);
+                    }
+                }
+                for k in 0..f {
+                    for a in 0..6 {
+                        for b in 0..6 {
+                            own[a][b] -= node.s[k][a] * t[k][b] + t[k][a] * node.s[k][b];
+                        }
+                    }
+                }
+            }
+            for k in 0..f {
+                let mut w = [0.0; 6];
+                for l in 0..f {
+                    (0..6).for_each(|b| w[b] += rate[k][l] * node.s[l][b]);
+                }
+                for a in 0..6 {
+                    (0..6).for_each(|b| own[a][b] += node.s[k][a] * w[b]);
+                }
+            }
+            (bodies[i], rates[i]) = (own, rate);
+        }
+    }
+}
+
+/// H −= C G, columns of C and rows of G.
+#[inline(always)]
+fn subtract<const F: usize>(h: &mut Block, c: &[Six; 6], g: &[Six; 6]) {
+    for k in 0..F {
+        for a in 0..6 {
+            for b in 0..6 {
+                h[a][b] -= c[k][a] * g[k][b];
+            }
+        }
+    }
+}
+
+/// Σ_k a_k b_k.
+#[inline(always)]
+fn product<const F: usize>(a: &[f64; F], b: &[Six; F]) -> Six {
+    let mut sum = [0.0; 6];
+    for k in 0..F {
+        (0..6).for_each(|j| sum[j] += a[k] * b[k][j]);
+    }
+    sum
+}
+
+/// Makes nodes a and b neighbours with two new blocks, unless they are.
+fn link(near: &mut [Vec<(usize, usize)>], a: usize, b: usize, blocks: &mut usize) {
+    if near[a].iter().all(|(other, _)| *other != b) {
+        near[a].push((b, *blocks));
+        near[b].push((a, *blocks + 1));
+        *blocks += 2;
+    }
+}
+
+fn block(near: &[Vec<(usize, usize)>], a: usize, b: usize) -> usize {
+    if a == b {
+        return a;
+    }
+    near[a].iter().find(|(other, _)| *other == b).map_or(a, |(_, block)| *block)
+}
+
+/// The wrench of a body's momentum, M v.
+pub(super) fn momentum(node: &Node, v: &Six) -> Six {
+    let turn = node.inertia * Vec3::new(v[3], v[4], v[5]);
+    [node.mass * v[0], node.mass * v[1], node.mass * v[2], turn.x, turn.y, turn.z]
+}

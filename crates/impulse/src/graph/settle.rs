@@ -1,0 +1,443 @@
+//! The two phases of a stage: positions at t + h, and velocities.
+
+use gelenk_law::{Ended, Outcome};
+use gelenk_model::{Model, State};
+
+use super::small::{Six, dot, six};
+use super::{Damper, Graph, Machine};
+use crate::bounds::Bound;
+use crate::drives::Drives;
+use crate::error::StepError;
+use crate::kick::{evaluate_loads, kick};
+use crate::method::Method;
+use crate::rows::{Look, Rows};
+use crate::scratch::{Bodies, Scratch};
+use crate::small;
+use crate::solver::norm;
+use crate::step::{largest_change, velocity_floor_of};
+
+/// Most passes of a position correction: free flight is nearly linear, two or three are the rule.
+const MOST_PASSES: u64 = 40;
+
+/// Passes end at this part of the tolerance of contacts; after so many, at the larger part.
+const PASS_PART: f64 = 0.1;
+const PATIENT_PASSES: u64 = 4;
+const LEFT_PART: f64 = 0.4;
+
+/// What touches stays within this part of the tolerance.
+const BAND: f64 = 0.5;
+
+/// Most passes of a velocity correction, and the part of the velocity tolerance at which they end. The law works with rates against what they are
+/// to be; each pass begins from the velocities of the one before, so that nothing large cancels.
+const VELOCITY_PASSES: u64 = 3;
+const RATES_PART: f64 = 0.1;
+
+/// A worst error that grows to this times the first is lost.
+const LOST: f64 = 1e4;
+
+/// Most rounds in which laws that read velocities settle.
+const MOST_ROUNDS: u32 = 8;
+
+/// Velocities have settled where another round would change them by less than this part of the tolerance.
+const NEAR: f64 = 0.3;
+
+/// A guess that leaves rates of joints beyond this is none, m/s or rad/s.
+const POOR_GUESS: f64 = 1.0;
+
+impl Scratch {
+    /// Runs `solve` with the graph of the joints that are there, its factor made.
+    fn with_graph<T>(
+        &mut self,
+        model: &Model,
+        solve: impl FnOnce(&mut Graph, &mut Scratch) -> Option<T>,
+    ) -> Option<T> {
+        self.rows.write_hinges(&self.bodies);
+        let mut graph = match self.graph.take() {
+            Some(graph) if graph.fits(&self.rows) => graph,
+            _ => Box::new(Graph::new(model, &self.rows, &self.bodies)),
+        };
+        let found = solve(&mut graph, self);
+        self.graph = Some(graph);
+        found
+    }
+}
+
+/// Position correction: impulses at t, after which free flight closes all joints and keeps bodies apart. The number of passes; none where rows of a
+/// joint depend on each other, or friction has a limit of its own.
+pub(crate) fn settle_positions(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    scratch: &mut Scratch,
+) -> Option<Result<u64, StepError>> {
+    let floor = scratch.bodies.position_floor();
+    scratch.with_graph(model, |graph, scratch| {
+        let Scratch { rows, bodies, .. } = &mut *scratch;
+        graph.machine.dampers.clear();
+        if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies) {
+            return None;
+        }
+        rows.begin_correction(false, bodies);
+        graph.begin(bodies);
+        rows.take_guess();
+        apply(rows, bodies);
+        let mut first = f64::INFINITY;
+        let mut lost = None;
+        if !(rates(rows, bodies) <= POOR_GUESS) {
+            // A kick or an impact makes light bodies so fast that free flight may end anywhere: first J v = 0.
+            rows.take_back(false, bodies);
+            rates(rows, bodies);
+            contacts_ahead(rows, look.h);
+            lost = graph.solve(rows, bodies, false);
+        }
+        for passes in 0..MOST_PASSES {
+            let [joints, contacts] = look_ahead(model, method, look, floor, scratch);
+            let worst = larger(joints, contacts);
+            let Scratch { rows, bodies, .. } = &mut *scratch;
+            let patient = passes < PATIENT_PASSES || contacts > LEFT_PART / PASS_PART;
+            if worst < 1.0 && (passes > 0 || worst == 0.0) || joints < 1.0 && !patient {
+                rows.looked = true;
+                rows.loose = rows.loose.max(Graph::looseness(lost).unwrap_or(0.0));
+                graph.note_joints(rows, bodies, false);
+                return Some(Ok(passes));
+            }
+            first = if passes == 0 { worst.max(1.0) } else { first };
+            if worst.is_nan() || worst > LOST * first || stopped(lost) {
+                break;
+            }
+            lost = graph.solve(rows, bodies, false);
+        }
+        let Scratch { rows, bodies, .. } = &mut *scratch;
+        rows.take_back(false, bodies);
+        if rows.stop.is_asked() {
+            return Some(Err(StepError::Stopped { t: look.t }));
+        }
+        let gap = |i: &usize| rows.gap[*i];
+        let worst = (0..rows.gap.len()).max_by(|a, b| gap(a).total_cmp(&gap(b)));
+        let (block, sweeps) = (worst.unwrap_or(0), MOST_PASSES);
+        Some(Err(StepError::Positions { block, gap: gap(&block), sweeps, t: look.t }))
+    })
+}
+
+/// Velocity correction from the velocities there are, likewise.
+pub(crate) fn settle_velocities(
+    model: &Model,
+    method: &Method,
+    scratch: &mut Scratch,
+) -> Option<u64> {
+    let near = RATES_PART * method.velocity_tolerance.max(scratch.bodies.velocity_floor());
+    scratch.with_graph(model, |graph, scratch| {
+        let Scratch { rows, bodies, .. } = &mut *scratch;
+        graph.machine.dampers.clear();
+        if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies) {
+            return None;
+        }
+        rows.begin_correction(true, bodies);
+        graph.begin_without(rows, bodies);
+        rates(rows, bodies);
+        let mut passes = 0;
+        let mut found = None;
+        while passes == 0 || passes < VELOCITY_PASSES && open_rates(rows, bodies) > near {
+            found = graph.solve(rows, bodies, true);
+            passes += 1;
+        }
+        graph.note_joints(rows, bodies, true);
+        rows.loose = rows.loose.max(Graph::looseness(found).unwrap_or(0.0));
+        note_velocities(rows, bodies);
+        Some(passes)
+    })
+}
+
+/// Velocity correction together with laws that read velocities and act along joint coordinates:
+///
+/// ```text
+/// v = v⁻ + h/2 M⁻¹ f(q, v, t+h) + M⁻¹ Jᵀ p,    J v + C_t = 0
+/// ```
+/// Newton with f's slope along the coordinates in the factor.
+pub(crate) fn settle_kick(
+    model: &Model,
+    method: &Method,
+    state: &State,
+    scratch: &mut Scratch,
+    h: f64,
+) -> Result<Option<u64>, StepError> {
+    let dt = 0.5 * h;
+    let mut fault = None;
+    let found = scratch.with_graph(model, |graph, scratch| {
+        let Scratch { rows, bodies, .. } = &mut *scratch;
+        rows.begun.copy_from_slice(&rows.velocity_impulse);
+        bodies.twists.copy_from_slice(&bodies.twists_before);
+        for round in 1..=MOST_ROUNDS {
+            let Scratch { bodies, loads, work, rows, previous_twists, .. } = &mut *scratch;
+            // The laws at the velocities there are; the first are those before the kick.
+            if round == 1 {
+                fault = evaluate_loads(model, bodies, state, loads, work).err();
+                if fault.is_some() {
+                    return None;
+                }
+            }
+            graph.take_dampers(&loads.drives, rows, bodies, dt);
+            if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies) {
+                return None;
+            }
+            previous_twists.copy_from_slice(&bodies.twists);
+            bodies.twists.copy_from_slice(&bodies.twists_before);
+            kick(bodies, loads, dt);
+            graph.begin(bodies);
+            bodies.twists.copy_from_slice(previous_twists);
+            rates(rows, bodies);
+            for driven in &mut loads.drives.axes {
+                driven.read = driven.law();
+            }
+            let loose = graph.solve(rows, bodies, true);
+            fault = evaluate_loads(model, bodies, state, loads, work).err();
+            if fault.is_some() {
+                return None;
+            }
+            let near = velocity_floor_of(&bodies.twists).max(NEAR * method.velocity_tolerance);
+            let (change, _) = largest_change(&bodies.twists, previous_twists);
+            if !change.is_finite() {
+                break;
+            }
+            let settled = change <= near || loads.drives.are_straight(dt, near);
+            let least = RATES_PART * method.velocity_tolerance.max(bodies.velocity_floor());
+            let exact = u64::from(round) >= VELOCITY_PASSES || open_rates(rows, bodies) <= least;
+            if settled && exact {
+                // What joints gave is what the loads at these velocities left to them.
+                previous_twists.copy_from_slice(&bodies.twists);
+                bodies.twists.copy_from_slice(&bodies.twists_before);
+                kick(bodies, loads, dt);
+                graph.begin(bodies);
+                bodies.twists.copy_from_slice(previous_twists);
+                bodies.forget_flights();
+                graph.note_joints(rows, bodies, true);
+                rows.loose = rows.loose.max(Graph::looseness(loose).unwrap_or(0.0));
+                note_velocities(rows, bodies);
+                return Some(u64::from(round));
+            }
+        }
+        None
+    });
+    if found.is_none() {
+        scratch.rows.velocity_impulse.copy_from_slice(&scratch.rows.begun);
+    }
+    fault.map_or(Ok(found), Err)
+}
+
+impl Graph {
+    /// Velocities before the impulses of a position correction.
+    fn begin(&mut self, bodies: &Bodies) {
+        for (start, node) in self.start.iter_mut().zip(&self.machine.tree.nodes) {
+            *start = six(&bodies.twists[node.body]);
+        }
+    }
+
+    /// Dampers along joint coordinates as weights of the factor, for loads that act over `dt`. What would drive the motion is none, as in stages that
+    /// go back.
+    fn take_dampers(&mut self, drives: &Drives, rows: &Rows, bodies: &Bodies, dt: f64) {
+        let Machine { tree, dampers, ready, made, .. } = &mut self.machine;
+        if !*ready && !tree.place(rows, bodies) {
+            return;
+        }
+        *made = false;
+        dampers.clear();
+        for own in drives.axes.iter().filter(|own| dt * own.damping > 0.0) {
+            let [a, b] = own.bodies.map(|body| tree.node_of[body]);
+            let parent = |node: usize| {
+                let node = tree.nodes.get(node)?;
+                node.joint.map(|_| node.parent)
+            };
+            let (node, slot) = if parent(b) == Some(a) {
+                (b, 1)
+            } else if parent(a) == Some(b) {
+                (a, 0)
+            } else {
+                continue;
+            };
+            let row: &Six = own.row[6 * slot..][..6].try_into().unwrap_or(&[0.0; 6]);
+            let mut s = [0.0; 6];
+            (0..tree.nodes[node].f).for_each(|k| s[k] = dot(&tree.nodes[node].s[k], row));
+            dampers.push(Damper { node, row: *row, s, weight: dt * own.damping });
+        }
+    }
+
+    /// The same where the impulses of the rows that take part are in the velocities: without them.
+    fn begin_without(&mut self, rows: &mut Rows, bodies: &mut Bodies) {
+        for i in 0..rows.blocks.len() {
+            let own = rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
+            if rows.inactive[i] || rows.velocity_impulse[own.clone()].iter().all(|p| *p == 0.0) {
+                continue;
+            }
+            let mut p = [0.0; small::MAX];
+            for (p, known) in p.iter_mut().zip(&rows.velocity_impulse[own.clone()]) {
+                *p = -known;
+            }
+            rows.apply(i, &p[..own.len()], bodies);
+        }
+        self.begin(bodies);
+    }
+}
+
+fn stopped(outcome: Option<Outcome>) -> bool {
+    outcome.is_some_and(|outcome| outcome.ended == Ended::Stopped)
+}
+
+/// v += M⁻¹ Jᵀ p with the impulses of positions.
+fn apply(rows: &Rows, bodies: &mut Bodies) {
+    for (i, block) in rows.blocks.iter().enumerate() {
+        if !rows.inactive[i] {
+            rows.apply(i, &rows.impulse[block.first_row..][..block.n_rows], bodies);
+        }
+    }
+}
+
+/// −(J v + C_t) of all rows that take part; the largest of the equations, m/s or rad/s.
+fn rates(rows: &mut Rows, bodies: &Bodies) -> f64 {
+    let mut worst = 0.0;
+    let mut e = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        if rows.inactive[i] {
+            continue;
+        }
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        for k in 0..n {
+            rows.error[row + k] = -e[k];
+        }
+        if rows.blocks[i].bound == Bound::None {
+            worst = larger(worst, norm(&e[..n]));
+        }
+    }
+    worst
+}
+
+/// The same, and the largest of those that are to be 0: equations, stops and contacts that push, those that are run into.
+fn open_rates(rows: &mut Rows, bodies: &Bodies) -> f64 {
+    let mut worst = rates(rows, bodies);
+    for (block, _) in rows.blocks.iter().zip(&rows.inactive).filter(|(_, inactive)| !**inactive) {
+        if matches!(block.bound, Bound::Stop | Bound::Contact) {
+            let rate = -rows.error[block.first_row];
+            let pushes = rows.velocity_impulse[block.first_row] != 0.0;
+            worst = larger(worst, if pushes { rate.abs() } else { rate.max(0.0) });
+        }
+    }
+    worst
+}
+
+/// Adds what gaps allow to the rates of contacts.
+fn contacts_ahead(rows: &mut Rows, h: f64) {
+    for k in 0..rows.contacts.len() {
+        let contact = &rows.contacts[k];
+        if rows.inactive[contact.first_block] {
+            continue;
+        }
+        let row = rows.blocks[contact.first_block].first_row;
+        rows.error[row] += (contact.place.gap + contact_target(rows, contact.first_block)) / h;
+    }
+}
+
+/// Where C = −gap of a contact is to go: it stays within the tolerance, so that points of one face never ask for different speeds, and away from its
+/// ends, so that what a pass leaves does not open it.
+fn contact_target(rows: &Rows, block: usize) -> f64 {
+    let contact = rows.contact(block);
+    let now = -contact.place.gap;
+    let most = BAND * rows.overlap_allowed;
+    if now.abs() <= rows.overlap_allowed && !contact.pushes_out {
+        now.clamp(-most, most)
+    } else {
+        rows.target[rows.blocks[block].first_row]
+    }
+}
+
+/// Looks at C(t+h); leaves −(C − target)/h, the change of rates that is missing. Returns the worst error over its tolerance, of joints and of contacts.
+fn look_ahead(
+    model: &Model,
+    method: &Method,
+    look: &Look<'_>,
+    floor: f64,
+    scratch: &mut Scratch,
+) -> [f64; 2] {
+    let Scratch { bodies, rows, work, .. } = scratch;
+    let h_inv = 1.0 / look.h;
+    let [mut worst, mut touching] = [0.0; 2];
+    let of_contacts = (PASS_PART * rows.overlap_allowed).max(floor);
+    let mut c = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        rows.gap[i] = 0.0;
+        if rows.inactive[i] {
+            continue;
+        }
+        let (row, n, bound) =
+            (rows.blocks[i].first_row, rows.blocks[i].n_rows, rows.blocks[i].bound);
+        let tolerance = rows.blocks[i].tolerance.unwrap_or(method.tolerance).max(floor);
+        let c = &mut c[..n];
+        rows.error_ahead(i, model, bodies, look, work, c);
+        let (target, allowed) = match bound {
+            Bound::Contact => (contact_target(rows, i), of_contacts),
+            Bound::Stop => bound.target(rows.target[row], tolerance),
+            _ => (rows.target[row], tolerance),
+        };
+        match bound {
+            Bound::None => {
+                rows.gap[i] = norm(c);
+                worst = larger(worst, rows.gap[i] / tolerance);
+                for k in 0..n {
+                    rows.error[row + k] = (rows.target[row + k] - c[k]) * h_inv;
+                }
+            }
+            Bound::Disk => {
+                let mut e = [0.0; 2];
+                for k in 0..n {
+                    e[k] = (c[k] - rows.target[row + k]) * h_inv;
+                    rows.error[row + k] = -e[k];
+                }
+                let missing = match rows.slips(i, &e, false) {
+                    Some(p) => rows.off_by(i, p, false),
+                    None => norm(&e),
+                };
+                touching = larger(touching, missing * look.h.abs() / of_contacts);
+            }
+            Bound::Contact | Bound::Stop | Bound::Friction => {
+                let over = c[0] - target;
+                rows.error[row] = -over * h_inv;
+                if bound != Bound::Friction {
+                    rows.gap[i] = c[0].max(0.0);
+                }
+                // How far p is from its law, as a way: p − P(p − over/(h k)), P to the bounds, k the answer of the row to itself.
+                let block = &rows.blocks[i];
+                let own = block.jac..block.jac + 6 * block.n_bodies;
+                let both = rows.jac[own.clone()].iter().zip(&rows.response[own]);
+                let k = both.map(|(j, answer)| j * answer).sum::<f64>().max(f64::MIN_POSITIVE);
+                let (p, h) = (rows.impulse[row], look.h);
+                let meant = (p - over / (h * k)).min(rows.upper[row]).max(rows.lower[row]);
+                let off = ((p - meant) * k * h).abs();
+                let to = if bound == Bound::Contact { &mut touching } else { &mut worst };
+                *to = larger(*to, off / allowed);
+            }
+        }
+    }
+    [worst, touching]
+}
+
+/// Notes J v + C_t of the equations, and how fast stops and contacts are run into.
+fn note_velocities(rows: &mut Rows, bodies: &Bodies) {
+    let mut e = [0.0; small::MAX];
+    for i in 0..rows.blocks.len() {
+        rows.velocity_error[i] = 0.0;
+        if rows.inactive[i] {
+            continue;
+        }
+        let n = rows.blocks[i].n_rows;
+        rows.error_rate(i, &bodies.twists, &mut e[..n]);
+        rows.velocity_error[i] = match rows.blocks[i].bound {
+            Bound::None => norm(&e[..n]),
+            Bound::Stop | Bound::Contact => e[0].max(0.0),
+            Bound::Friction | Bound::Disk => 0.0,
+        };
+    }
+}
+
+/// The larger of two; what is not a number is larger than any.
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a || b.is_nan() { b } else { a }
+}

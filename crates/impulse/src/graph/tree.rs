@@ -1,0 +1,288 @@
+//! The spanning tree of a machine: every body that moves is a node, held by one joint or by none.
+//!
+//! With the child's part J_c of a joint's rows (the parent's is −J_c X, since joints feel relative motion alone),
+//!
+//! ```text
+//! v_c = X v_p + S q̇ + T e,    J_c S = 0,  J_c T = 1,    J_p v_p + J_c v_c = e
+//! ```
+//! S holds the free directions (6 × f), T closes gaps, X carries a velocity from the parent's centre to the child's. Both come from one
+//! Householder factorization of J_cᵀ, so that any joint has them.
+
+use gelenk_model::math::{Mat3, Vec3};
+
+use super::small::{Six, shift_velocity};
+use crate::bounds::{Bound, Mode};
+use crate::rows::Rows;
+use crate::scratch::Bodies;
+
+/// No node: the fixed world.
+pub(super) const WORLD: usize = usize::MAX;
+
+/// Below this part of the largest, a diagonal entry of R says that rows of one joint depend on each other.
+const DEPENDENT: f64 = 1e-10;
+
+/// A body that moves.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub body: usize,
+    /// Node of the parent, or [`WORLD`].
+    pub parent: usize,
+    /// Block of the joint to the parent, and which of its bodies this is; none: the body is free.
+    pub joint: Option<(usize, usize)>,
+    /// Free directions: 6 less the rows of the joint.
+    pub f: usize,
+    /// From the parent's centre to this one, m.
+    pub r: Vec3,
+    /// Mass, kg, and inertia about the centre, world frame, kg m².
+    pub mass: f64,
+    pub inertia: Mat3,
+    /// Columns of S.
+    pub s: [Six; 6],
+    /// Columns of T, one for each row.
+    pub t: [Six; 6],
+}
+
+/// All of them, parents before children.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tree {
+    pub nodes: Vec<Node>,
+    /// The node of each body, or [`WORLD`]. (n_bodies)
+    pub node_of: Vec<usize>,
+    /// Whether a block is the joint of a node. (n blocks of the model)
+    pub holds: Vec<bool>,
+}
+
+impl Tree {
+    /// The tree of the joints that are there. Joints with more rows come first, so that few rows are left to close loops.
+    pub(super) fn new(rows: &Rows, bodies: &Bodies, is_joint: impl Fn(usize) -> bool) -> Self {
+        let n = bodies.fixed.len();
+        let mut joints: Vec<usize> = (0..rows.model_size.blocks)
+            .filter(|&i| {
+                let block = &rows.blocks[i];
+                block.bound == Bound::None
+                    && is_joint(i)
+                    && block.n_bodies == 2
+                    && rows.mode[i] != Mode::Off
+            })
+            .collect();
+        joints.sort_by_key(|&i| std::cmp::Reverse(rows.blocks[i].n_rows));
+        let pair = |i: usize| {
+            let first = rows.blocks[i].first_body;
+            [rows.body_list[first], rows.body_list[first + 1]]
+        };
+        // Sets of bodies that hang together; all fixed ones are one.
+        let mut set: Vec<usize> = (0..n).collect();
+        let root = |set: &[usize], mut i: usize| {
+            while set[i] != i {
+                i = set[i];
+            }
+            i
+        };
+        if let Some(world) = bodies.fixed.iter().position(|fixed| *fixed) {
+            for i in (0..n).filter(|&i| bodies.fixed[i]) {
+                set[i] = world;
+            }
+        }
+        let mut chosen: Vec<Vec<usize>> = vec![Vec::new(); n];
+        for &i in &joints {
+            let [a, b] = pair(i);
+            let (ra, rb) = (root(&set, a), root(&set, b));
+            if ra != rb {
+                set[ra] = rb;
+                chosen[a].push(i);
+                chosen[b].push(i);
+            }
+        }
+        let mut tree = Tree {
+            nodes: Vec::with_capacity(n),
+            node_of: vec![WORLD; n],
+            holds: vec![false; rows.model_size.blocks],
+        };
+        // From the fixed bodies outwards, then what is free, the heaviest body of each first.
+        let mut starts: Vec<usize> = (0..n).collect();
+        starts.sort_by(|&a, &b| {
+            let heavy = |i: usize| if bodies.fixed[i] { f64::INFINITY } else { bodies.mass[i] };
+            heavy(b).total_cmp(&heavy(a)).then(a.cmp(&b))
+        });
+        let mut known = vec![false; n];
+        let mut queue = std::collections::VecDeque::new();
+        for start in starts {
+            if known[start] {
+                continue;
+            }
+            known[start] = true;
+            if !bodies.fixed[start] {
+                tree.add(start, WORLD, None, 6);
+            }
+            queue.push_back(start);
+            while let Some(body) = queue.pop_front() {
+                for &i in &chosen[body] {
+                    let [a, b] = pair(i);
+                    let (slot, other) = if a == body { (1, b) } else { (0, a) };
+                    if known[other] || bodies.fixed[other] {
+                        continue;
+                    }
+                    known[other] = true;
+                    let parent = tree.node_of[body];
+                    tree.add(other, parent, Some((i, slot)), 6 - rows.blocks[i].n_rows);
+                    tree.holds[i] = true;
+                    queue.push_back(other);
+                }
+            }
+        }
+        tree
+    }
+
+    fn add(&mut self, body: usize, parent: usize, joint: Option<(usize, usize)>, f: usize) {
+        self.node_of[body] = self.nodes.len();
+        let mut s = [[0.0; 6]; 6];
+        (0..6).for_each(|k| s[k][k] = 1.0);
+        self.nodes.push(Node {
+            body,
+            parent,
+            joint,
+            f,
+            r: Vec3::zeros(),
+            mass: 0.0,
+            inertia: Mat3::zeros(),
+            s,
+            t: [[0.0; 6]; 6],
+        });
+    }
+
+    /// S, T, X and M at the poses of the rows; false where the rows of a joint depend on each other.
+    pub(super) fn place(&mut self, rows: &Rows, bodies: &Bodies) -> bool {
+        let mut regular = true;
+        for i in 0..self.nodes.len() {
+            let (body, parent) = (self.nodes[i].body, self.nodes[i].parent);
+            let origin = match self.nodes.get(parent) {
+                Some(node) => bodies.poses[node.body].s,
+                None => bodies.poses[body].s,
+            };
+            let node = &mut self.nodes[i];
+            node.r = bodies.poses[body].s - origin;
+            node.mass = bodies.mass[body];
+            let rot = &bodies.poses[body].rot;
+            let turned = Mat3::from_columns(&[
+                rot.column(0) * bodies.inertia[body].x,
+                rot.column(1) * bodies.inertia[body].y,
+                rot.column(2) * bodies.inertia[body].z,
+            ]);
+            node.inertia = turned * rot.transpose();
+            match node.joint {
+                Some((block, slot)) => {
+                    let n = rows.blocks[block].n_rows;
+                    let jac = &rows.jac[rows.blocks[block].jac..];
+                    let mut q = [[0.0; 6]; 6];
+                    for (k, row) in q.iter_mut().enumerate().take(n) {
+                        row.copy_from_slice(&jac[12 * k + 6 * slot..][..6]);
+                    }
+                    regular &= free_directions(q, n, &mut node.s, &mut node.t);
+                }
+                // Free bodies move along their own axes, so that what has no inertia stands alone.
+                None => {
+                    for k in 0..3 {
+                        node.s[3 + k][3..].copy_from_slice(rot.column(k).as_slice());
+                    }
+                }
+            }
+        }
+        regular
+    }
+
+    /// Velocities that give the rows of the tree's joints the rates `e`, in `v`: v_c = X v_p + T e.
+    pub(super) fn close(&self, rows: &Rows, e: &[f64], v: &mut [Six]) {
+        for (i, node) in self.nodes.iter().enumerate() {
+            let mut own = match v.get(node.parent) {
+                Some(parent) => shift_velocity(parent, &node.r),
+                None => [0.0; 6],
+            };
+            if let Some((block, _)) = node.joint {
+                let first = rows.blocks[block].first_row;
+                for (e, t) in e[first..].iter().zip(&node.t).take(6 - node.f) {
+                    (0..6).for_each(|k| own[k] += t[k] * e);
+                }
+            }
+            v[i] = own;
+        }
+    }
+}
+
+/// S and T of n rows J: Jᵀ = [Q₁ Q₂] [R; 0], S = Q₂, T = Q₁ R⁻ᵀ; false where rows depend on each other.
+fn free_directions(mut a: [Six; 6], n: usize, s: &mut [Six; 6], t: &mut [Six; 6]) -> bool {
+    // Householder vectors are kept below the diagonal, `a[k]` is column k of Jᵀ.
+    let mut beta = [0.0; 6];
+    let mut diagonal = [0.0; 6];
+    let mut largest = 0.0_f64;
+    for k in 0..n {
+        let norm = a[k][k..].iter().map(|x| x * x).sum::<f64>().sqrt();
+        let alpha = if a[k][k] > 0.0 { -norm } else { norm };
+        largest = largest.max(norm);
+        if norm <= DEPENDENT * largest || !norm.is_finite() {
+            return false;
+        }
+        let head = a[k][k] - alpha;
+        beta[k] = -1.0 / (alpha * head);
+        diagonal[k] = alpha;
+        a[k][k] = head;
+        let (own, later) = a.split_at_mut(k + 1);
+        let w = &own[k];
+        for column in later.iter_mut().take(n - k - 1) {
+            let dot = beta[k] * (k..6).map(|i| w[i] * column[i]).sum::<f64>();
+            (k..6).for_each(|i| column[i] -= dot * w[i]);
+        }
+    }
+    let turn = |column: &mut Six| {
+        for k in (0..n).rev() {
+            let dot = beta[k] * (k..6).map(|i| a[k][i] * column[i]).sum::<f64>();
+            (k..6).for_each(|i| column[i] -= dot * a[k][i]);
+        }
+    };
+    for (k, column) in s.iter_mut().enumerate().take(6 - n) {
+        *column = [0.0; 6];
+        column[n + k] = 1.0;
+        turn(column);
+    }
+    // Columns of R⁻ᵀ: J T = Rᵀ R⁻ᵀ = 1, by forward substitution with Rᵀ.
+    for (k, column) in t.iter_mut().enumerate().take(n) {
+        *column = [0.0; 6];
+        for i in k..n {
+            let mut sum = if i == k { 1.0 } else { 0.0 };
+            for j in k..i {
+                sum -= a[i][j] * column[j];
+            }
+            column[i] = sum / diagonal[i];
+        }
+        turn(column);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// J S = 0 and J T = 1 for rows of any number.
+    #[test]
+    fn free_directions_leave_the_rows_alone() {
+        let mut seed = 1_u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+        };
+        for n in 0..=6 {
+            let mut j = [[0.0; 6]; 6];
+            j.iter_mut().take(n).flatten().for_each(|x| *x = next());
+            let (mut s, mut t) = ([[0.0; 6]; 6], [[0.0; 6]; 6]);
+            assert!(free_directions(j, n, &mut s, &mut t));
+            for i in 0..n {
+                let dot = |c: &Six| (0..6).map(|k| j[i][k] * c[k]).sum::<f64>();
+                s.iter().take(6 - n).for_each(|c| assert!(dot(c).abs() < 1e-14));
+                for (k, c) in t.iter().enumerate().take(n) {
+                    let wanted = if i == k { 1.0 } else { 0.0 };
+                    assert!((dot(c) - wanted).abs() < 1e-12, "{n} {i} {k} {}", dot(c));
+                }
+            }
+        }
+    }
+}
