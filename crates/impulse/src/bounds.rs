@@ -155,8 +155,7 @@ impl Rows {
         let slow = rest_speed(bodies, method);
         let floor = bodies.position_floor();
         self.spent.fill(0.0);
-        // Hinges are equations, and stay so.
-        for i in self.first_apart()..self.blocks.len() {
+        for i in 0..self.blocks.len() {
             if self.mode[i] == Mode::Off {
                 continue;
             }
@@ -233,7 +232,7 @@ impl Rows {
         if !self.any_bounded {
             return;
         }
-        for (i, block) in self.blocks.iter().enumerate().skip(self.first_apart()) {
+        for (i, block) in self.blocks.iter().enumerate() {
             let mut inactive = false;
             let (lower, upper) = match self.mode[i] {
                 Mode::Off => continue,
@@ -411,7 +410,7 @@ impl Rows {
     /// −p · ½ J (v⁻ + v⁺).
     pub(crate) fn friction_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
         let mut loss = 0.0;
-        for i in self.first_apart()..self.blocks.len() {
+        for i in 0..self.blocks.len() {
             if self.blocks[i].bound == Bound::Disk && !self.inactive[i] {
                 loss += self.work_against(i, bodies, end);
             }
@@ -432,8 +431,7 @@ impl Rows {
     /// Whether friction did through all stages of a step of length `h` what it was taken to do: the sliding direction
     /// stayed, and what holds needed no more than F.
     pub(crate) fn friction_kept(&self, model: &Model, bodies: &Bodies, h: f64) -> bool {
-        // Hinges are equations.
-        (self.first_apart()..self.blocks.len()).all(|i| match self.mode[i] {
+        (0..self.blocks.len()).all(|i| match self.mode[i] {
             Mode::Slip(sign) => sign * self.rate(i, bodies) > 0.0,
             Mode::Stick => self.spent[i].abs() <= friction_force(model, i) * h.abs(),
             _ => true,
@@ -442,7 +440,7 @@ impl Rows {
 
     /// Lets the places where friction holds follow the coordinates that slip.
     pub(crate) fn follow_held(&self, model: &Model, state: &mut State) {
-        for (i, block) in model.rows.iter().enumerate().skip(self.first_apart()) {
+        for (i, block) in model.rows.iter().enumerate() {
             let RowKind::Friction(friction) = &block.kind else { continue };
             let row = block.first_row;
             let holds = match self.mode[i] {

@@ -108,13 +108,6 @@ impl Contact {
         0.5 * (self.place.points[0] + self.place.points[1])
     }
 
-    /// The closest points of the features of both bodies, around which surfaces are round, m.
-    pub(crate) fn feature_points(&self) -> [Vec3; 2] {
-        let [a, b] = self.place.points;
-        let [round_a, round_b] = self.touch.round;
-        [a + self.place.normal * round_a, b - self.place.normal * round_b]
-    }
-
     /// Largest ratio of the impulses of a part to that of the normal (m for those about axes).
     fn coefficient(&self, part: Part) -> f64 {
         let values = &self.values;
@@ -172,17 +165,6 @@ impl Rows {
         &self.contacts[self.roles[i - self.model_size.blocks].0]
     }
 
-    /// Whether block `i` of a contact is the friction of its points.
-    pub(crate) fn is_slide(&self, i: usize) -> bool {
-        self.roles[i - self.model_size.blocks].1 == Part::Slide
-    }
-
-    /// Whether the friction block `i` slipped in the step before, by the state.
-    pub(crate) fn slipped(&self, i: usize) -> bool {
-        let memory = &self.contact(i).memory;
-        self.is_slide(i) && !memory.sticks && memory.impulse[0] != 0.0
-    }
-
     /// The blocks of the contact whose normal is block `i`.
     pub(crate) fn blocks_of_contact(&self, i: usize) -> std::ops::Range<usize> {
         let contact = self.contact(i);
@@ -201,13 +183,6 @@ impl Rows {
             spin: of(Part::Spin),
             roll: of(Part::Roll),
         }
-    }
-
-    /// The Jacobian of a contact's row for its first (`slot` 0) or second body.
-    #[inline]
-    pub(crate) fn contact_row(&self, row: usize, slot: usize) -> &[f64] {
-        // Rows of contacts follow each other, 12 numbers each.
-        &self.jac[self.model_size.jac + 12 * (row - self.model_size.rows) + 6 * slot..][..6]
     }
 
     /// The block of the normal that goes with block `i` of a contact.
@@ -494,14 +469,6 @@ impl Rows {
         contact.coefficient(part) * p.abs()
     }
 
-    /// The row of the normal that goes with friction block `i`, and the largest ratio of their impulses.
-    #[inline]
-    pub(crate) fn disk_ratio(&self, i: usize) -> (usize, f64) {
-        let (index, part) = self.roles[i - self.model_size.blocks];
-        let contact = &self.contacts[index];
-        (self.blocks[contact.first_block].first_row, contact.coefficient(part))
-    }
-
     /// Largest eigenvalue of K of block `i` of a contact.
     pub(crate) fn stiffness(&self, i: usize) -> f64 {
         self.stiffest[i - self.model_size.blocks]
@@ -703,8 +670,6 @@ impl Rows {
             let twist = &bodies.twists[body];
             twist.s_dot.amax().max(twist.omega.amax()) <= slow
         };
-        // Machines that move begin with what joints begin with, the later half: both fit each other then.
-        let later = self.hinges.is_some();
         for (k, &(index, kind)) in self.roles.iter().enumerate() {
             let block = &self.blocks[self.model_size.blocks + k];
             let contact = &mut self.contacts[index];
@@ -713,8 +678,7 @@ impl Rows {
             for row in 0..block.n_rows {
                 let k = block.first_row + row;
                 let found = [self.impulse[k], self.velocity_impulse[k]];
-                let mean =
-                    if later && kept == 0.0 { found[1] } else { 0.5 * (found[0] + found[1]) };
+                let mean = 0.5 * (found[0] + found[1]);
                 let before = &mut memory.impulse[kind.first_impulse() + row];
                 let kept = if *before == 0.0 { 0.0 } else { kept };
                 *before = kept * *before + (1.0 - kept) * mean / part;

@@ -23,8 +23,6 @@ pub(crate) struct Drives {
     torques: Vec<Torque>,
     /// Whether they are one plain servo for each axis, in the order of the axes; constant.
     one_servo_each: bool,
-    /// Σ τ (q̇⁻ + q̇⁺) of an instant and the sum of its sizes, where one servo each has them.
-    pub exchange: Option<[f64; 2]>,
     /// Axes of the hinges of each body, with 1 where it is b, −1 where it is a; constant. (n_bodies)
     pub of_body: Vec<Vec<(usize, f64)>>,
 }
@@ -98,8 +96,6 @@ pub(crate) struct Driven {
     slot: usize,
     /// q̇ at the last look.
     pub rate: f64,
-    /// q̇ before and after an instant, added, where that is known.
-    pub both: Option<f64>,
     /// Sum of −∂τ/∂q̇ of its laws at the last look.
     pub damping: f64,
     /// Sum of τ of its laws at the last look, all and by ledger line.
@@ -129,7 +125,6 @@ impl Drives {
                         q: 0.0,
                         slot,
                         rate: 0.0,
-                        both: None,
                         damping: 0.0,
                         force: 0.0,
                         lines: [0.0; 3],
@@ -175,7 +170,6 @@ impl Drives {
             complete,
             torques,
             one_servo_each,
-            exchange: None,
             of_body,
         }
     }
@@ -225,49 +219,6 @@ impl Drives {
         sum.is_finite()
     }
 
-    /// Whether all laws that read velocities act along joint coordinates.
-    pub(crate) fn are_complete(&self) -> bool {
-        self.complete
-    }
-
-    /// Whether all laws are plain servos, one for each axis, of one ledger line.
-    pub(crate) fn one_servo_each(&self) -> bool {
-        self.one_servo_each
-    }
-
-    /// The servo of an axis, where there is [one each](Drives::one_servo_each).
-    pub(crate) fn servo(&self, axis: usize) -> Option<PlainServo> {
-        self.torques.get(axis).filter(|_| self.one_servo_each)?.plain
-    }
-
-    /// Writes what was read of it: q̇, τ and −∂τ/∂q̇.
-    #[inline]
-    pub(crate) fn set_servo(&mut self, axis: usize, [rate, force, damping]: [f64; 3]) {
-        let line = self.torques[axis].line;
-        let own = &mut self.axes[axis];
-        (own.rate, own.force, own.damping) = (rate, force, damping);
-        own.lines = [0.0; 3];
-        own.lines[line] = force;
-    }
-
-    /// Ends an instant.
-    pub(crate) fn forget_rates(&mut self) {
-        if self.exchange.take().is_none() {
-            for own in &mut self.axes {
-                own.both = None;
-            }
-        }
-    }
-
-    /// Coordinates at other poses, where the axes of the hinges are written: [`Driven::turn_about`].
-    pub(crate) fn place(&mut self, coordinates: &[f64]) {
-        for own in &mut self.axes {
-            own.q = coordinates[own.slot];
-            own.slides = false;
-        }
-        self.ready = true;
-    }
-
     /// For hinges: whether the laws at the last look are straight lines from what they were when [`Driven::read`] was written, so that
     /// velocities change by less than `near` in `dt` seconds with the ones in place of the others: τ(q̇) = τ(q̇₀) − d (q̇ − q̇₀).
     pub(crate) fn are_straight(&self, dt: f64, near: f64) -> bool {
@@ -310,20 +261,12 @@ impl Drives {
         after: &[Twist],
         dt: f64,
     ) -> Option<([f64; 2], f64)> {
-        if let Some([sum, size]) = self.exchange {
-            let (given, size) = (0.5 * dt * sum, (0.5 * dt * size).abs());
-            return Some(match self.torques[0].line {
-                0 => ([0.0; 2], 0.0),
-                1 => ([given, 0.0], size),
-                _ => ([0.0, given], size),
-            });
-        }
         if !self.all_along {
             return None;
         }
         let (mut sums, mut size) = ([0.0; 2], 0.0);
         for own in &self.axes {
-            let rates = own.both.unwrap_or_else(|| own.rate_of(before) + own.rate_of(after));
+            let rates = own.rate_of(before) + own.rate_of(after);
             let way = 0.5 * dt * rates;
             let [_, worked, dissipated] = own.lines.map(|force| force * way);
             sums[0] += worked;

@@ -183,19 +183,6 @@ impl M {
         Mat3::from_columns(&[self.x.each()[k], self.y.each()[k], self.z.each()[k]])
     }
 
-    /// The matrices one by one.
-    #[inline(always)]
-    pub(crate) fn each(&self) -> [Mat3; LANES] {
-        let M { x, y, z } = self;
-        let first = F::transpose([x.x, x.y, x.z, y.x]).map(F::to_array);
-        let next = F::transpose([y.y, y.z, z.x, z.y]).map(F::to_array);
-        let last = z.z.to_array();
-        from_fn(|k| {
-            let ([a, b, c, d], [e, f, g, h]) = (first[k], next[k]);
-            Mat3::from([[a, b, c], [d, e, f], [g, h, last[k]]])
-        })
-    }
-
     /// R diag(d) Rᵀ.
     #[inline(always)]
     pub(crate) fn turned(&self, d: V) -> M {
@@ -381,20 +368,5 @@ mod tests {
         assert_eq!(mul_add(x, y, -z), F::splat(left));
         assert_eq!(mul_sub(x, y, z), F::splat(left));
         assert_eq!(less(z, x, y), F::splat(-left));
-    }
-
-    /// Lanes and bodies one by one: there and back.
-    #[test]
-    fn lanes_come_apart_and_together() {
-        let q = from_fn(|k| {
-            let x = 0.3 * k as f64;
-            Quaternion::new(1.0 - x, x, 2.0 * x, -x)
-        });
-        let four = Q::gather(|k| q[k]);
-        assert_eq!(four.each(), q);
-        let m = four.matrix();
-        for (k, own) in m.each().iter().enumerate() {
-            assert_eq!(*own, m.lane(k));
-        }
     }
 }

@@ -15,7 +15,6 @@ mod explain;
 pub mod flight;
 mod graph;
 mod hand;
-mod hinges;
 mod joints;
 mod kick;
 mod lanes;

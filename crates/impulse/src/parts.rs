@@ -166,9 +166,6 @@ impl Parts<'_> {
         self.contacts.begin_step();
         scratch.tries = 0;
         scratch.stops.forget_hits(f64::NEG_INFINITY);
-        if let Some(tree) = &mut scratch.tree {
-            tree.forget_sides();
-        }
         while done < WHOLE {
             let size = WHOLE >> level;
             let part = h * (f64::from(size) / f64::from(WHOLE));

@@ -9,7 +9,6 @@ use gelenk_model::{Flight, Model, State, Twist};
 
 use crate::bounds::{Bound, Mode};
 use crate::contact::{Contact, Part};
-use crate::hinges::Hinges;
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -124,10 +123,6 @@ pub struct Rows {
     pub(crate) stiffest: Vec<f64>,
     /// What belongs to the model alone; constant.
     pub(crate) model_size: ModelSize,
-    /// All joints, where they are hinges in a tree.
-    pub(crate) hinges: Option<Box<Hinges>>,
-    /// Whether their part of J and M⁻¹ Jᵀ belongs to the poses of the bodies.
-    written: bool,
     /// Whether `error` is what the last look of a position correction found, with the velocities there are.
     pub(crate) looked: bool,
     /// Energy that the blocks of contacts took at the running instant, J, and whether that is known. (n blocks of contacts)
@@ -277,8 +272,6 @@ impl Rows {
             roles: Vec::new(),
             stiffest: Vec::new(),
             model_size,
-            hinges: None,
-            written: false,
             keeps: false,
             looked: false,
             taken: Vec::new(),
@@ -295,30 +288,10 @@ impl Rows {
         coordinates: &[f64],
         work: &mut Work,
     ) {
-        if let Some(hinges) = &mut self.hinges {
-            hinges.prepare(bodies);
-        }
-        self.prepare_apart(model, bodies, t, coordinates, work);
-    }
-
-    /// The same where hinges in a tree are prepared.
-    pub(crate) fn prepare_apart(
-        &mut self,
-        model: &Model,
-        bodies: &Bodies,
-        t: f64,
-        coordinates: &[f64],
-        work: &mut Work,
-    ) {
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
         self.ready = true;
         self.prepare_contacts(&bodies.poses);
-        let first = if self.hinges.is_some() { self.model_size.blocks } else { 0 };
-        self.written = false;
-        if !self.any_bounded || self.any_off {
-            self.write_hinges(bodies); // the solver of trees is not asked
-        }
-        for (i, block) in self.blocks.iter().enumerate().skip(first) {
+        for (i, block) in self.blocks.iter().enumerate() {
             let (n, width) = (block.n_rows, 6 * block.n_bodies);
             let jac = &mut self.jac[block.jac..block.jac + n * width];
             if let Some(rows) = model.rows.get(i) {
@@ -352,48 +325,12 @@ impl Rows {
         self.shared = false;
     }
 
-    /// J and M⁻¹ Jᵀ of hinges in a tree, unless they are there. The tree needs none; all other solvers do.
-    pub(crate) fn write_hinges(&mut self, bodies: &Bodies) {
-        if let (Some(hinges), false) = (&self.hinges, self.written) {
-            hinges.write_rows(bodies, &mut self.jac, &mut self.response);
-        }
-        self.written = true;
-    }
-
-    /// The first block that the hinges do not have: 0 where there are none, or joints are not there.
-    pub(crate) fn first_apart(&self) -> usize {
-        if self.hinges.is_some() && !self.any_off { self.model_size.blocks } else { 0 }
-    }
-
     /// J v + C_t of all blocks that take part. (n_rows)
     pub(crate) fn rates(&self, twists: &[Twist], e: &mut [f64]) {
-        let first = self.first_apart();
-        if let (Some(hinges), 1..) = (&self.hinges, first) {
-            hinges.rates(twists, e);
-        }
-        self.rates_from(first, twists, e);
-    }
-
-    /// The same of the blocks from `first` on.
-    pub(crate) fn rates_from(&self, first: usize, twists: &[Twist], e: &mut [f64]) {
-        for (i, block) in self.blocks.iter().enumerate().skip(first) {
+        for (i, block) in self.blocks.iter().enumerate() {
             if !self.inactive[i] {
                 let own = block.first_row..block.first_row + block.n_rows;
                 self.error_rate(i, twists, &mut e[own]);
-            }
-        }
-    }
-
-    /// v += M⁻¹ Jᵀ p with all blocks that take part. (n_rows)
-    pub(crate) fn apply_to_all(&mut self, p: &[f64], bodies: &mut Bodies) {
-        let first = self.first_apart();
-        if let (Some(hinges), 1..) = (&mut self.hinges, first) {
-            hinges.apply(p, bodies);
-        }
-        for i in first..self.blocks.len() {
-            if !self.inactive[i] {
-                let block = &self.blocks[i];
-                self.apply(i, &p[block.first_row..block.first_row + block.n_rows], bodies);
             }
         }
     }
@@ -444,7 +381,7 @@ impl Rows {
             return;
         }
         let at = Instant { t, poses: &bodies.poses, twists: &bodies.twists, coordinates };
-        for (i, block) in self.blocks.iter().enumerate().skip(self.first_apart()) {
+        for (i, block) in self.blocks.iter().enumerate() {
             let mut c = [0.0];
             match block.bound {
                 Bound::Stop => model.rows[i].error(model, &at, work, &mut c),

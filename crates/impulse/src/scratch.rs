@@ -12,12 +12,11 @@ use crate::balls::Balls;
 use crate::drives::Drives;
 use crate::flight::{self, Spinner, Top};
 use crate::graph::Graph;
-use crate::hinges::{Hinges, matrices};
-use crate::lanes::{F, LANES, Q, V};
+use crate::lanes::{F, LANES, M, Q, V};
 use crate::method::{Method, SolverKind};
 use crate::rows::Rows;
 use crate::singular::Watch;
-use crate::solver::{Anderson, Crossing, Factor, Sharing, Tree, eliminate_in_turns, neighbours};
+use crate::solver::{Anderson, Crossing, Factor, Sharing, eliminate_in_turns, neighbours};
 use crate::stops::Stops;
 use crate::touching::Touching;
 
@@ -43,8 +42,6 @@ pub struct Scratch {
     pub direct: Option<Box<Factor>>,
     /// Memory of the graph; made when it first solves.
     pub(crate) graph: Option<Box<Graph>>,
-    /// The tree of the model's joints, if they are one and something can touch it or laws read velocities.
-    pub(crate) tree: Option<Box<Tree>>,
     /// Memory to share loads between redundant rows; made when there first are any.
     pub sharing: Option<Box<Sharing>>,
     /// Impulse and angular impulse about its point that each joint gave to body b over the step, world frame, N s and
@@ -80,21 +77,9 @@ impl Scratch {
     /// Memory for steps of `model`.
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
-        let (bodies, mut rows) = (Bodies::new(model), Rows::new(model));
+        let (bodies, rows) = (Bodies::new(model), Rows::new(model));
         let balls = Balls::new(model, || eliminate_in_turns(neighbours(&rows, &bodies.fixed)));
         let touching = Touching::new(model).map(Box::new);
-        let tree = (touching.is_some() || loads.velocity_dependent)
-            .then(|| Tree::new(&rows, &bodies, &loads.drives))
-            .flatten();
-        let mut tree = tree;
-        if let Some(tree) = &mut tree {
-            let lanes = tree.lanes(&rows);
-            let Rows { blocks, jac, response, .. } = &mut rows;
-            rows.hinges = Hinges::new(model, &lanes, blocks, &bodies, jac, response).map(Box::new);
-            if let Some(hinges) = &rows.hinges {
-                tree.use_hinges(hinges, &bodies, &loads.drives);
-            }
-        }
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         let watch = if balls.is_some() { None } else { Watch::new(model).map(Box::new) };
         Scratch {
@@ -120,7 +105,6 @@ impl Scratch {
             energies: None,
             previous_twists: vec![Twist::zero(); model.n_bodies()],
             touching,
-            tree: tree.map(Box::new),
             saved: model.start.clone(),
         }
     }
@@ -170,16 +154,7 @@ impl Scratch {
         if !self.rows.ready {
             self.rows.prepare(model, &self.bodies, t, coordinates, &mut self.work);
             self.forget_factors();
-            if let Some(tree) = &mut self.tree {
-                tree.forget();
-            }
         }
-    }
-
-    /// The same where hinges and their tree are prepared.
-    pub(crate) fn prepare_apart(&mut self, model: &Model, t: f64, coordinates: &[f64]) {
-        self.rows.prepare_apart(model, &self.bodies, t, coordinates, &mut self.work);
-        self.forget_factors();
     }
 
     fn forget_factors(&mut self) {
@@ -380,36 +355,6 @@ impl Bodies {
         true
     }
 
-    /// The next state is read whole.
-    #[cfg(test)]
-    pub(crate) fn forget_state(&mut self) {
-        self.known_t = None;
-    }
-
-    /// Takes the pose of body `i` from the state, with its axes and J̃⁻¹, and its velocity.
-    #[inline(always)]
-    pub(crate) fn take_pose(&mut self, i: usize, state: &State, rot: Mat3, inertia_inv: Mat3) {
-        self.known_s[i] = state.s[i];
-        self.known_rot[i] = state.rot[i];
-        self.poses[i] = Pose { s: state.s[i], rot };
-        self.inertia_inv_world[i] = inertia_inv;
-        let twist = Twist { s_dot: state.s_dot[i], omega: state.omega[i] };
-        self.twists[i] = twist;
-        self.twists_before[i] = twist;
-    }
-
-    /// Goes back to the velocities before the impulses of an instant.
-    pub(crate) fn take_back_velocities(&mut self) {
-        self.twists.copy_from_slice(&self.twists_before);
-        self.forget_flights();
-    }
-
-    /// Notes the time of the poses taken.
-    pub(crate) fn take_time(&mut self, t: f64) {
-        self.known_t = Some(t);
-        self.forget_flights();
-    }
-
     /// Writes the velocities to the state.
     pub fn write_velocities(&self, state: &mut State) {
         let velocities = state.s_dot.iter_mut().zip(&mut state.omega);
@@ -447,17 +392,6 @@ impl Bodies {
     /// Bodies that move and have three different moments.
     pub(crate) fn tumbling(&self) -> &[usize] {
         &self.singles
-    }
-
-    /// ω̇ of body `i` in free flight, J̃ ω̇ = (J̃ ω) × ω.
-    pub(crate) fn turns_faster(&self, i: usize, omega: &Vec3) -> Vec3 {
-        if matches!(self.top[i], Top::Spherical) || self.fixed[i] {
-            return Vec3::zeros();
-        }
-        let rot = &self.poses[i].rot;
-        let omega = rot.tr_mul(omega);
-        let torque = self.inertia[i].component_mul(&omega).cross(&omega);
-        rot * self.inertia_inv[i].component_mul(&torque)
     }
 
     /// What the turn of body `i` depends on.
@@ -527,22 +461,6 @@ impl Bodies {
         for k in 0..self.singles.len() {
             self.look_ahead_pose(self.singles[k], flight, h);
         }
-    }
-
-    /// Takes a velocity with the turn and the place of the centre that belong to it.
-    pub(crate) fn take_turn(&mut self, i: usize, twist: Twist, turn: Quaternion<f64>, s: Vec3) {
-        self.twists[i] = twist;
-        self.turn[i] = turn;
-        self.ahead[i].s = s;
-        self.turn_ready[i] = true;
-        self.pose_ready[i] = self.fixed[i];
-    }
-
-    /// The same with the axes.
-    pub(crate) fn take_flight(&mut self, i: usize, twist: Twist, turn: Quaternion<f64>, to: Pose) {
-        self.take_turn(i, twist, turn, to.s);
-        self.ahead[i].rot = to.rot;
-        self.pose_ready[i] = true;
     }
 
     /// The turn of body `i` over the flight that was looked at, if its velocity is still the same.
@@ -687,4 +605,15 @@ pub(crate) fn larger(most: f64, v: &Vec3) -> f64 {
 #[inline(always)]
 fn higher(most: f64, x: f64) -> f64 {
     if x.abs() > most { x.abs() } else { most }
+}
+
+/// Matrices of four bodies.
+#[inline(always)]
+fn matrices<'a>(own: [usize; LANES], of: impl Fn(usize) -> &'a Mat3) -> M {
+    let m: [_; LANES] = std::array::from_fn(|k| &of(own[k]).data.0);
+    let entry = |column: usize, row: usize| {
+        F::new([m[0][column][row], m[1][column][row], m[2][column][row], m[3][column][row]])
+    };
+    let column = |c: usize| V { x: entry(c, 0), y: entry(c, 1), z: entry(c, 2) };
+    M { x: column(0), y: column(1), z: column(2) }
 }

@@ -136,7 +136,6 @@ impl Watch {
         h: f64,
     ) -> Result<(), StepError> {
         prepare(model, state, scratch);
-        scratch.rows.write_hinges(&scratch.bodies);
         if let Some(crossing) = &scratch.crossing {
             self.layout.write(state, &mut self.p, &mut self.v);
             self.before = crossing.branch.offset(&self.p).map(|(x, i)| (x, self.v[i]));

@@ -6,6 +6,7 @@ use gelenk_model::rows::Instant;
 use gelenk_model::state::{Pose, State, Twist, Wrench};
 use gelenk_model::{Model, rows::unwrap_angle};
 
+use crate::compose::Order;
 use crate::error::StepError;
 use crate::flight;
 use crate::graph::settle_kick;
@@ -13,7 +14,7 @@ use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch, larger, largest_speed, position_floor, velocity_floor};
-use crate::solver::{land_in_lanes, settle_end, settle_start, sweep_positions, sweep_velocities};
+use crate::solver::{sweep_positions, sweep_velocities};
 
 /// What a step took and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,9 +68,6 @@ pub(crate) fn step_to(
     scratch.saved.clone_from(state);
     scratch.joint_impulses.fill(Wrench::zero());
     scratch.energies = None;
-    if let Some(tree) = &mut scratch.tree {
-        tree.forget_sides();
-    }
     let mut prepared = scratch.rows.any_bounded;
     if !std::mem::take(&mut scratch.modes_known) {
         if prepared {
@@ -143,44 +141,27 @@ impl Stage {
         if !self.prepared {
             prepare(model, state, scratch); // J, K = J M⁻¹ Jᵀ at t
         }
-        let lanes = self.h_open == 0.0 && scratch.stays_in_lanes(method);
-        if lanes {
-            let Scratch { bodies, loads, work, .. } = scratch;
-            evaluate_loads(model, bodies, state, loads, work)?;
-        } else {
-            half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
-        }
+        half_kick(model, state, scratch, h)?; // v += h/2 M⁻¹ f(q, v, t)
         set_target(model, state, scratch, self.keep);
         // The impulse at an instant stands for the force over half the stages on both sides.
         let span = 0.5 * (h + self.h_open);
         scratch.rows.begin(&state.impulse, span / self.h_whole);
         scratch.rows.set_bounds(model, h, false);
         let look = Look { t: t_next, h, flight: method.flight, coordinates: &state.coordinate };
-        let settled = if lanes { settle_start(model, method, &look, scratch) } else { None };
-        if lanes && settled.is_none() {
-            scratch.bodies.take_back_velocities();
-            kick(&mut scratch.bodies, &scratch.loads, 0.5 * h);
-        }
-        report.corrections += match settled {
-            Some(solves) => solves,
-            None => solver.correct_positions(model, method, &look, scratch)?,
-        }; // C(t+h) = 0
+        report.corrections += solver.correct_positions(model, method, &look, scratch)?; // C(t+h) = 0
         scratch.rows.note_sliding(&mut scratch.bodies, &look);
         close_instant(model, scratch, h, false, report);
 
-        let lanes = settled.is_some() && land_in_lanes(model, state, scratch, h, t_next);
-        if !lanes {
-            fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
-            if scratch.bodies.read_state(state) {
-                scratch.forget_poses();
-            }
-            follow_coordinates(model, &scratch.bodies.poses, &mut state.coordinate);
-            prepare_read(model, state, scratch); // J, K at t+h
+        fly(model, method, state, scratch, h, t_next)?; // s, R, v by free flight
+        if scratch.bodies.read_state(state) {
+            scratch.forget_poses();
         }
+        follow_coordinates(model, &scratch.bodies.poses, &mut state.coordinate);
+        prepare_read(model, state, scratch); // J, K at t+h
 
         // v += h/2 M⁻¹ f(q, v, t+h) with J v + C_t = 0
         let correct = scratch.corrects_velocities(method, self.last);
-        end_kick(model, method, state, scratch, h, lanes, correct, report)?;
+        end_kick(model, method, state, scratch, h, correct, report)?;
         close_instant(model, scratch, h, true, report);
         scratch.bodies.write_velocities(state);
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
@@ -377,14 +358,8 @@ fn fly(
     h: f64,
     t_next: f64,
 ) -> Result<(), StepError> {
-    let Scratch { bodies, tree, .. } = &mut *scratch;
-    if tree.as_mut().is_some_and(|tree| tree.land(bodies, h, state)) {
-        state.t = t_next;
-        return Ok(());
-    }
     let bodies = &scratch.bodies;
-    // High orders want the last digits of the series, which they go with; machines of hinges are made for speed.
-    let reuse = scratch.rows.hinges.is_some();
+    // High orders want the last digits of the series, which they go with.
     for i in 0..model.n_bodies() {
         if bodies.fixed[i] {
             continue;
@@ -397,7 +372,7 @@ fn fly(
             &twist.omega,
             method.flight,
             h,
-            bodies.known_turn(i).filter(|_| reuse),
+            bodies.known_turn(i).filter(|_| method.order == Order::Two),
         );
         let rot = flight::unit(&(turn * state.rot[i].into_inner()));
         // The sum is finite only where every number is.
@@ -438,7 +413,6 @@ fn end_kick(
     state: &State,
     scratch: &mut Scratch,
     h: f64,
-    lanes: bool,
     correct: bool,
     report: &mut StepReport,
 ) -> Result<(), StepError> {
@@ -464,10 +438,6 @@ fn end_kick(
         return Ok(());
     }
     scratch.rows.guess_velocities();
-    if lanes && let Some(solves) = settle_end(model, method, state, scratch, h) {
-        report.velocity_corrections += solves;
-        return Ok(());
-    }
     if let Some(solves) = settle_kick(model, method, state, scratch, h)? {
         report.velocity_corrections += solves;
         return Ok(());
@@ -557,7 +527,6 @@ fn close_instant(model: &Model, scratch: &mut Scratch, h: f64, end: bool, report
     let Scratch { bodies, rows, loads, joint_impulses, .. } = scratch;
     let taken = report.dissipation;
     rows.exchanged += book(bodies, loads, 0.5 * h, report);
-    loads.drives.forget_rates();
     if !end && h > 0.0 {
         report.thrown += (taken - report.dissipation).max(0.0);
     }
@@ -586,9 +555,6 @@ pub(crate) fn add_joint_impulses(
     impulse: &[f64],
     joint_impulses: &mut [Wrench],
 ) {
-    if let (Some(hinges), 1..) = (&rows.hinges, rows.first_apart()) {
-        return hinges.add_to_joints(impulse, joint_impulses);
-    }
     for (block, row) in rows.blocks.iter().zip(&model.rows) {
         let Some(id) = row.acts_in(model) else { continue };
         let p = &impulse[block.first_row..][..block.n_rows];

@@ -299,7 +299,7 @@ impl Parts<'_> {
                 self.see(state, scratch);
             }
             // Modes of dry friction depend on the order of the step.
-            scratch.modes_known = seen && scratch.rows.hinges.is_some();
+            scratch.modes_known = false;
             scratch.note_poses();
             for watch in &mut scratch.stops.watches {
                 watch.lo = watch.now;
@@ -442,7 +442,7 @@ impl Parts<'_> {
             self.see(state, scratch);
         }
         // Modes of dry friction depend on the order of the step.
-        scratch.modes_known = seen && scratch.rows.hinges.is_some();
+        scratch.modes_known = false;
         scratch.note_poses();
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;

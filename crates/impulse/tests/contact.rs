@@ -512,8 +512,11 @@ fn legs_touch_each_other() {
         let (simulation, events) = run(&model, &settings(0.002, 1e-9), 1.0);
         let hits = |e: &&Event| e.kind == "impact" && e.between.iter().all(|b| b != "floor");
         assert!(events.iter().filter(hits).count() > 0, "the legs touch each other");
-        let loss = simulation.ledger().impact_loss;
-        assert!((loss - 0.4086).abs() < 1e-3, "{loss}");
+        // How much goes in impacts and how much in friction is not determined: legs that are pushed together with a friction of 0.8 may jam or slide. The sum is.
+        let ledger = simulation.ledger();
+        let error = ledger.total() + ledger.dissipation + ledger.impact_loss - ledger.work;
+        assert!((error - ledger.initial).abs() < 1e-4, "{ledger:?}");
+        assert!(ledger.impact_loss > 0.0 && ledger.kinetic < 1e-9, "{ledger:?}");
         let trunk = model.bodies.iter().position(|b| b.name == "trunk").expect("the trunk");
         simulation.state().s[trunk]
     });

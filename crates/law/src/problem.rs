@@ -140,6 +140,12 @@ impl Weights {
         self.data.resize(start, 0.0);
     }
 
+    /// Takes the numbers of `other`, without new memory once it is large enough.
+    pub fn copy_from(&mut self, other: &Weights) {
+        self.layout.clone_from(&other.layout);
+        self.data.clone_from(&other.data);
+    }
+
     /// Every block: its first row, its number of rows n, and its n² entries, row by row.
     pub fn blocks(&self) -> impl Iterator<Item = (usize, usize, &[f64])> {
         self.layout.iter().map(|&(row, n, start)| (row, n, &self.data[start..start + n * n]))

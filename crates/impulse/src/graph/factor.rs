@@ -206,30 +206,34 @@ impl Factor {
 
     fn leave<const F: usize>(&mut self, i: usize, node: &Node) -> bool {
         let Factor { fronts, edges, pairs, h: blocks, along, skew, .. } = self;
-        let h = blocks[i];
         let front = &mut fronts[i];
-        for k in 0..F {
-            front.u[k] = times(&h, &node.s[k]);
-        }
+        let Front { u, g, d_inv, .. } = front;
+        let (before, after) = blocks.split_at_mut(i);
+        let h = &mut after[0];
         let mut left = [[0.0; 6]; F];
         for k in 0..F {
-            left[k] = front.u[k];
-            if skew[i] {
-                for j in 0..6 {
-                    left[k][j] = (0..6).map(|m| node.s[k][m] * h[m][j]).sum();
-                }
-            }
+            left[k] = row_times(&node.s[k], h);
+            u[k] = if skew[i] { times(h, &node.s[k]) } else { left[k] };
         }
         let mut d = [[0.0; F]; F];
         for k in 0..F {
             for l in 0..F {
-                d[k][l] = dot(&node.s[k], &front.u[l]) + along[i][k][l];
+                d[k][l] = dot(&node.s[k], &u[l]) + along[i][k][l];
             }
         }
-        let Some(d_inv) = invert(&d) else { return false };
+        let Some(inverse) = invert(&d) else { return false };
         for k in 0..F {
-            front.d_inv[k][..F].copy_from_slice(&d_inv[k]);
-            front.g[k] = product(&d_inv[k], &left);
+            d_inv[k][..F].copy_from_slice(&inverse[k]);
+            g[k] = product(&inverse[k], &left);
+        }
+        if node.parent != WORLD {
+            subtract::<F>(h, u, g);
+            let rest = times_x(&x_times(h, &node.r), &node.r);
+            add(&mut before[node.parent], &rest);
+            skew[node.parent] |= skew[i];
+        }
+        if front.n == 0 {
+            return true;
         }
         let own = &mut edges[front.first..front.first + front.n];
         for edge in own.iter_mut() {
@@ -237,25 +241,19 @@ impl Factor {
             let mut side = [[0.0; 6]; F];
             for k in 0..F {
                 edge.c[k] = times(ki, &node.s[k]);
-                for j in 0..6 {
-                    side[k][j] = (0..6).map(|m| node.s[k][m] * ik[m][j]).sum();
-                }
+                side[k] = row_times(&node.s[k], ik);
             }
             for k in 0..F {
-                edge.g[k] = product(&d_inv[k], &side);
+                edge.g[k] = product(&inverse[k], &side);
             }
         }
         if node.parent != WORLD {
-            let mut rest = h;
-            subtract::<F>(&mut rest, &front.u, &front.g);
-            add(&mut blocks[node.parent], &times_x(&x_times(&rest, &node.r), &node.r));
-            skew[node.parent] |= skew[i];
             for edge in &*own {
                 let mut rest = blocks[edge.ik];
-                subtract::<F>(&mut rest, &front.u, &edge.g);
+                subtract::<F>(&mut rest, u, &edge.g);
                 add(&mut blocks[edge.pk], &x_times(&rest, &node.r));
                 let mut rest = blocks[edge.ki];
-                subtract::<F>(&mut rest, &edge.c, &front.g);
+                subtract::<F>(&mut rest, &edge.c, g);
                 add(&mut blocks[edge.kp], &times_x(&rest, &node.r));
             }
         }
@@ -281,53 +279,30 @@ impl Factor {
         v: &mut [Six],
         q: &mut [Six],
     ) {
-        for &i in &self.order {
-            let (node, front) = (&tree.nodes[i], &self.fronts[i]);
-            let own = r[i];
-            let mut y = [0.0; 6];
-            for k in 0..node.f {
-                y[k] = dot(&node.s[k], &own) + along[i][k];
-            }
-            let mut z = [0.0; 6];
-            for k in 0..node.f {
-                z[k] = (0..node.f).map(|l| front.d_inv[k][l] * y[l]).sum();
-            }
-            self.z[i] = z;
-            if node.parent != WORLD {
-                let mut rest = own;
-                for k in 0..node.f {
-                    (0..6).for_each(|j| rest[j] -= front.u[k][j] * z[k]);
-                }
-                let rest = shift_wrench(&rest, &node.r);
-                (0..6).for_each(|j| r[node.parent][j] += rest[j]);
-            }
-            for edge in &self.edges[front.first..front.first + front.n] {
-                let to = &mut r[edge.node];
-                for k in 0..node.f {
-                    (0..6).for_each(|j| to[j] -= edge.c[k][j] * z[k]);
-                }
-            }
+        let Factor { order, fronts, edges, z, .. } = self;
+        for &i in &*order {
+            let (node, front) = (&tree.nodes[i], &fronts[i]);
+            z[i] = match node.f {
+                0 => down::<0>(i, node, front, edges, r, &along[i]),
+                1 => down::<1>(i, node, front, edges, r, &along[i]),
+                2 => down::<2>(i, node, front, edges, r, &along[i]),
+                3 => down::<3>(i, node, front, edges, r, &along[i]),
+                4 => down::<4>(i, node, front, edges, r, &along[i]),
+                5 => down::<5>(i, node, front, edges, r, &along[i]),
+                _ => down::<6>(i, node, front, edges, r, &along[i]),
+            };
         }
-        for &i in self.order.iter().rev() {
-            let (node, front) = (&tree.nodes[i], &self.fronts[i]);
-            let mut rate = self.z[i];
-            let mut own = [0.0; 6];
-            if node.parent != WORLD {
-                own = shift_velocity(&v[node.parent], &node.r);
-                for k in 0..node.f {
-                    rate[k] -= dot(&front.g[k], &own);
-                }
-            }
-            for edge in &self.edges[front.first..front.first + front.n] {
-                let other = &v[edge.node];
-                for k in 0..node.f {
-                    rate[k] -= dot(&edge.g[k], other);
-                }
-            }
-            for k in 0..node.f {
-                (0..6).for_each(|j| own[j] += node.s[k][j] * rate[k]);
-            }
-            (v[i], q[i]) = (own, rate);
+        for &i in order.iter().rev() {
+            let (node, front) = (&tree.nodes[i], &fronts[i]);
+            (v[i], q[i]) = match node.f {
+                0 => up::<0>(node, front, edges, v, &z[i]),
+                1 => up::<1>(node, front, edges, v, &z[i]),
+                2 => up::<2>(node, front, edges, v, &z[i]),
+                3 => up::<3>(node, front, edges, v, &z[i]),
+                4 => up::<4>(node, front, edges, v, &z[i]),
+                5 => up::<5>(node, front, edges, v, &z[i]),
+                _ => up::<6>(node, front, edges, v, &z[i]),
+            };
         }
     }
 
@@ -345,40 +320,130 @@ impl Factor {
     ) {
         for i in (0..tree.nodes.len()).filter(|&i| wanted[i]) {
             let (node, front) = (&tree.nodes[i], &self.fronts[i]);
-            let f = node.f;
-            let mut own = [[0.0; 6]; 6];
-            let mut rate = front.d_inv;
-            if node.parent != WORLD {
-                own = carry(&bodies[node.parent], &node.r);
-                let mut t = [[0.0; 6]; 6]; // rows of G Y
-                for k in 0..f {
-                    t[k] = times(&own, &front.g[k]);
-                }
-                for k in 0..f {
-                    for l in 0..f {
-                        rate[k][l] += dot(&front.g[k], &t[l]);
-                    }
-                }
-                for k in 0..f {
-                    for a in 0..6 {
-                        for b in 0..6 {
-                            own[a][b] -= node.s[k][a] * t[k][b] + t[k][a] * node.s[k][b];
-                        }
-                    }
-                }
-            }
-            for k in 0..f {
-                let mut w = [0.0; 6];
-                for l in 0..f {
-                    (0..6).for_each(|b| w[b] += rate[k][l] * node.s[l][b]);
-                }
-                for a in 0..6 {
-                    (0..6).for_each(|b| own[a][b] += node.s[k][a] * w[b]);
-                }
-            }
-            (bodies[i], rates[i]) = (own, rate);
+            (bodies[i], rates[i]) = match node.f {
+                0 => inverse_of::<0>(node, front, bodies),
+                1 => inverse_of::<1>(node, front, bodies),
+                2 => inverse_of::<2>(node, front, bodies),
+                3 => inverse_of::<3>(node, front, bodies),
+                4 => inverse_of::<4>(node, front, bodies),
+                5 => inverse_of::<5>(node, front, bodies),
+                _ => inverse_of::<6>(node, front, bodies),
+            };
         }
     }
+}
+
+/// A node leaves with its load: z = D⁻¹ (Sᵀ r + r_q), and what is left goes on to its parent and its edges.
+#[inline(always)]
+fn down<const F: usize>(
+    i: usize,
+    node: &Node,
+    front: &Front,
+    edges: &[Edge],
+    r: &mut [Six],
+    along: &Six,
+) -> Six {
+    let mut rest = r[i];
+    let mut y = [0.0; F];
+    for k in 0..F {
+        y[k] = dot(&node.s[k], &rest) + along[k];
+    }
+    let mut z = [0.0; 6];
+    for k in 0..F {
+        for l in 0..F {
+            z[k] += front.d_inv[k][l] * y[l];
+        }
+    }
+    if node.parent != WORLD {
+        for k in 0..F {
+            (0..6).for_each(|j| rest[j] -= front.u[k][j] * z[k]);
+        }
+        let rest = shift_wrench(&rest, &node.r);
+        let to = &mut r[node.parent];
+        (0..6).for_each(|j| to[j] += rest[j]);
+    }
+    for edge in &edges[front.first..front.first + front.n] {
+        let to = &mut r[edge.node];
+        for k in 0..F {
+            (0..6).for_each(|j| to[j] -= edge.c[k][j] * z[k]);
+        }
+    }
+    z
+}
+
+/// A node comes back: q̇ = z − G X v_p − Σ G_k v_k, v = X v_p + S q̇.
+#[inline(always)]
+fn up<const F: usize>(
+    node: &Node,
+    front: &Front,
+    edges: &[Edge],
+    v: &[Six],
+    z: &Six,
+) -> (Six, Six) {
+    let mut rate = *z;
+    let mut own = [0.0; 6];
+    if node.parent != WORLD {
+        own = shift_velocity(&v[node.parent], &node.r);
+        for k in 0..F {
+            rate[k] -= dot(&front.g[k], &own);
+        }
+    }
+    for edge in &edges[front.first..front.first + front.n] {
+        let other = &v[edge.node];
+        for k in 0..F {
+            rate[k] -= dot(&edge.g[k], other);
+        }
+    }
+    for k in 0..F {
+        (0..6).for_each(|j| own[j] += node.s[k][j] * rate[k]);
+    }
+    (own, rate)
+}
+
+/// One node's blocks of the inverse.
+#[inline(always)]
+fn inverse_of<const F: usize>(node: &Node, front: &Front, bodies: &[Block]) -> (Block, Along) {
+    let mut own = [[0.0; 6]; 6];
+    let mut rate = front.d_inv;
+    if node.parent != WORLD {
+        own = carry(&bodies[node.parent], &node.r);
+        let mut t = [[0.0; 6]; F]; // rows of G Y
+        for k in 0..F {
+            t[k] = row_times(&front.g[k], &own);
+        }
+        for k in 0..F {
+            for l in 0..F {
+                rate[k][l] += dot(&front.g[k], &t[l]);
+            }
+        }
+        for k in 0..F {
+            for a in 0..6 {
+                for b in 0..6 {
+                    own[a][b] -= node.s[k][a] * t[k][b] + t[k][a] * node.s[k][b];
+                }
+            }
+        }
+    }
+    for k in 0..F {
+        let mut w = [0.0; 6];
+        for l in 0..F {
+            (0..6).for_each(|b| w[b] += rate[k][l] * node.s[l][b]);
+        }
+        for a in 0..6 {
+            (0..6).for_each(|b| own[a][b] += node.s[k][a] * w[b]);
+        }
+    }
+    (own, rate)
+}
+
+/// sᵀ H.
+#[inline(always)]
+fn row_times(s: &Six, h: &Block) -> Six {
+    let mut sum = [0.0; 6];
+    for (s, row) in s.iter().zip(h) {
+        (0..6).for_each(|j| sum[j] += s * row[j]);
+    }
+    sum
 }
 
 /// H −= C G, columns of C and rows of G.

@@ -91,7 +91,9 @@ struct Machine {
     inverse: Vec<Block>,
     rates: Vec<Along>,
     known: Vec<bool>,
-    /// Whether tree and base factor are those of the poses; whether the base factor has dampers.
+    wanted: Vec<bool>,
+    /// Whether the tree is that of the poses, and its factor; whether the factor has dampers.
+    placed: bool,
     ready: bool,
     damped: bool,
 }
@@ -145,7 +147,7 @@ impl Response for Machine {
         let Machine { tree, whole, dampers, .. } = self;
         add_dampers(whole, dampers);
         let done = whole.eliminate(tree);
-        self.weights.clone_from(a);
+        self.weights.copy_from(a);
         self.made = done;
         if done { Ok(()) } else { Err(Singular) }
     }
@@ -184,16 +186,18 @@ impl Response for Machine {
     }
 
     fn diagonal(&mut self, k: &mut [f64]) {
-        let Machine { tree, base, entries, places, jac, inverse, rates, known, .. } = self;
-        known.fill(false);
+        let Machine { tree, base, entries, places, jac, inverse, rates, known, wanted, .. } = self;
         for place in &*places {
             let mut node = place.node;
-            while node != WORLD && !known[node] {
-                known[node] = true;
+            while node != WORLD && !known[node] && !wanted[node] {
+                wanted[node] = true;
                 node = tree.nodes[node].parent;
             }
         }
-        base.inverse(tree, known, inverse, rates);
+        base.inverse(tree, wanted, inverse, rates);
+        for (known, wanted) in known.iter_mut().zip(wanted) {
+            *known |= std::mem::take(wanted);
+        }
         for entry in &*entries {
             for i in 0..entry.n {
                 let mut sum = 0.0;
@@ -366,15 +370,22 @@ impl Machine {
         }
     }
 
+    /// The tree at the present poses.
+    fn place(&mut self, rows: &Rows, bodies: &Bodies) -> bool {
+        self.placed = self.placed || self.tree.place(rows, bodies);
+        self.placed
+    }
+
     /// The factor of the tree at the present poses.
     fn make_base(&mut self, rows: &Rows, bodies: &Bodies) -> bool {
         let damped = !self.dampers.is_empty();
         if self.ready && !damped && !self.damped {
             return true;
         }
-        if !self.ready && !self.tree.place(rows, bodies) {
+        if !self.place(rows, bodies) {
             return false;
         }
+        self.known.fill(false);
         self.base.fit(&self.tree, &[]);
         self.base.begin(&self.tree);
         add_dampers(&mut self.base, &self.dampers);
@@ -411,6 +422,7 @@ impl Graph {
             inverse: vec![[[0.0; 6]; 6]; n],
             rates: vec![[[0.0; 6]; 6]; n],
             known: vec![false; n],
+            wanted: vec![false; n],
             tree,
             ..Machine::default()
         };
@@ -429,6 +441,7 @@ impl Graph {
 
     /// Poses have changed.
     pub(crate) fn forget(&mut self) {
+        self.machine.placed = false;
         self.machine.ready = false;
     }
 

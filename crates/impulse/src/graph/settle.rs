@@ -51,7 +51,6 @@ impl Scratch {
         model: &Model,
         solve: impl FnOnce(&mut Graph, &mut Scratch) -> Option<T>,
     ) -> Option<T> {
-        self.rows.write_hinges(&self.bodies);
         let mut graph = match self.graph.take() {
             Some(graph) if graph.fits(&self.rows) => graph,
             _ => Box::new(Graph::new(model, &self.rows, &self.bodies)),
@@ -79,7 +78,7 @@ pub(crate) fn settle_positions(
         }
         rows.begin_correction(false, bodies);
         graph.begin(bodies);
-        rows.take_guess();
+        take_guess(rows);
         apply(rows, bodies);
         let mut first = f64::INFINITY;
         let mut lost = None;
@@ -235,10 +234,10 @@ impl Graph {
     /// Dampers along joint coordinates as weights of the factor, for loads that act over `dt`. What would drive the motion is none, as in stages that
     /// go back.
     fn take_dampers(&mut self, drives: &Drives, rows: &Rows, bodies: &Bodies, dt: f64) {
-        let Machine { tree, dampers, ready, made, .. } = &mut self.machine;
-        if !*ready && !tree.place(rows, bodies) {
+        if !self.machine.place(rows, bodies) {
             return;
         }
+        let Machine { tree, dampers, made, .. } = &mut self.machine;
         *made = false;
         dampers.clear();
         for own in drives.axes.iter().filter(|own| dt * own.damping > 0.0) {
@@ -287,6 +286,24 @@ fn apply(rows: &Rows, bodies: &mut Bodies) {
     for (i, block) in rows.blocks.iter().enumerate() {
         if !rows.inactive[i] {
             rows.apply(i, &rows.impulse[block.first_row..][..block.n_rows], bodies);
+        }
+    }
+}
+
+/// The guess as impulses of a position correction, cut to their bounds.
+fn take_guess(rows: &mut Rows) {
+    for i in 0..rows.blocks.len() {
+        let (row, n) = (rows.blocks[i].first_row, rows.blocks[i].n_rows);
+        for k in row..row + n {
+            let guess = if rows.inactive[i] { 0.0 } else { rows.guess[k] };
+            rows.impulse[k] = guess.clamp(rows.lower[k], rows.upper[k]);
+        }
+        if rows.blocks[i].bound == Bound::Disk && !rows.inactive[i] {
+            let mut p = [0.0; 2];
+            p[..n].copy_from_slice(&rows.impulse[row..row + n]);
+            rows.impulse[row..row + n].fill(0.0);
+            rows.cut_to_disk(i, &mut p[..n], false);
+            rows.impulse[row..row + n].copy_from_slice(&p[..n]);
         }
     }
 }
@@ -358,6 +375,7 @@ fn look_ahead(
     scratch: &mut Scratch,
 ) -> [f64; 2] {
     let Scratch { bodies, rows, work, .. } = scratch;
+    bodies.look_ahead_poses(look.flight, look.h);
     let h_inv = 1.0 / look.h;
     let [mut worst, mut touching] = [0.0; 2];
     let of_contacts = (PASS_PART * rows.overlap_allowed).max(floor);

@@ -5,12 +5,12 @@
 //! ```text
 //! v_c = X v_p + S q̇ + T e,    J_c S = 0,  J_c T = 1,    J_p v_p + J_c v_c = e
 //! ```
-//! S holds the free directions (6 × f), T closes gaps, X carries a velocity from the parent's centre to the child's. Both come from one
-//! Householder factorization of J_cᵀ, so that any joint has them.
+//! S holds the free directions (6 × f), T closes gaps, X carries a velocity from the parent's centre to the child's. Both come from J_c
+//! alone by orthogonalization, so that any joint has them.
 
 use gelenk_model::math::{Mat3, Vec3};
 
-use super::small::{Six, shift_velocity};
+use super::small::{Six, dot, shift_velocity};
 use crate::bounds::{Bound, Mode};
 use crate::rows::Rows;
 use crate::scratch::Bodies;
@@ -177,7 +177,7 @@ impl Tree {
                     for (k, row) in q.iter_mut().enumerate().take(n) {
                         row.copy_from_slice(&jac[12 * k + 6 * slot..][..6]);
                     }
-                    regular &= free_directions(q, n, &mut node.s, &mut node.t);
+                    regular &= free_directions(&q, n, &mut node.s, &mut node.t);
                 }
                 // Free bodies move along their own axes, so that what has no inertia stands alone.
                 None => {
@@ -208,54 +208,95 @@ impl Tree {
     }
 }
 
-/// S and T of n rows J: Jᵀ = [Q₁ Q₂] [R; 0], S = Q₂, T = Q₁ R⁻ᵀ; false where rows depend on each other.
-fn free_directions(mut a: [Six; 6], n: usize, s: &mut [Six; 6], t: &mut [Six; 6]) -> bool {
-    // Householder vectors are kept below the diagonal, `a[k]` is column k of Jᵀ.
-    let mut beta = [0.0; 6];
-    let mut diagonal = [0.0; 6];
+/// S and T of n rows J: Jᵀ = Q R, S spans what is across Q, T = Q R⁻ᵀ; false where rows depend on each other.
+fn free_directions(rows: &[Six; 6], n: usize, s: &mut [Six; 6], t: &mut [Six; 6]) -> bool {
+    match n {
+        1 => split::<1, 5>(rows, s, t),
+        2 => split::<2, 4>(rows, s, t),
+        3 => split::<3, 3>(rows, s, t),
+        4 => split::<4, 2>(rows, s, t),
+        5 => split::<5, 1>(rows, s, t),
+        6 => split::<6, 0>(rows, s, t),
+        _ => true,
+    }
+}
+
+/// The same for N rows and F = 6 − N free directions, by Gram and Schmidt, twice so that Q is orthogonal to rounding.
+#[inline(always)]
+fn split<const N: usize, const F: usize>(
+    rows: &[Six; 6],
+    s: &mut [Six; 6],
+    t: &mut [Six; 6],
+) -> bool {
+    let mut q = [[0.0; 6]; N];
+    let mut r = [[0.0; N]; N];
     let mut largest = 0.0_f64;
-    for k in 0..n {
-        let norm = a[k][k..].iter().map(|x| x * x).sum::<f64>().sqrt();
-        let alpha = if a[k][k] > 0.0 { -norm } else { norm };
-        largest = largest.max(norm);
-        if norm <= DEPENDENT * largest || !norm.is_finite() {
+    let mut room = [1.0; 6]; // of each unit vector the part across Q, squared
+    for k in 0..N {
+        let mut own = rows[k];
+        largest = largest.max(dot(&own, &own));
+        for _ in 0..2 {
+            for j in 0..k {
+                let part = dot(&q[j], &own);
+                r[j][k] += part;
+                subtract(&mut own, part, &q[j]);
+            }
+        }
+        let size = dot(&own, &own);
+        if size <= DEPENDENT * DEPENDENT * largest || !size.is_finite() {
             return false;
         }
-        let head = a[k][k] - alpha;
-        beta[k] = -1.0 / (alpha * head);
-        diagonal[k] = alpha;
-        a[k][k] = head;
-        let (own, later) = a.split_at_mut(k + 1);
-        let w = &own[k];
-        for column in later.iter_mut().take(n - k - 1) {
-            let dot = beta[k] * (k..6).map(|i| w[i] * column[i]).sum::<f64>();
-            (k..6).for_each(|i| column[i] -= dot * w[i]);
+        r[k][k] = size.sqrt();
+        let inverse = 1.0 / r[k][k];
+        for i in 0..6 {
+            q[k][i] = own[i] * inverse;
+            room[i] -= q[k][i] * q[k][i];
         }
     }
-    let turn = |column: &mut Six| {
-        for k in (0..n).rev() {
-            let dot = beta[k] * (k..6).map(|i| a[k][i] * column[i]).sum::<f64>();
-            (k..6).for_each(|i| column[i] -= dot * a[k][i]);
-        }
-    };
-    for (k, column) in s.iter_mut().enumerate().take(6 - n) {
-        *column = [0.0; 6];
-        column[n + k] = 1.0;
-        turn(column);
-    }
-    // Columns of R⁻ᵀ: J T = Rᵀ R⁻ᵀ = 1, by forward substitution with Rᵀ.
-    for (k, column) in t.iter_mut().enumerate().take(n) {
-        *column = [0.0; 6];
-        for i in k..n {
-            let mut sum = if i == k { 1.0 } else { 0.0 };
-            for j in k..i {
-                sum -= a[i][j] * column[j];
+    for k in 0..F {
+        let mut widest = 0;
+        for i in 1..6 {
+            if room[i] > room[widest] {
+                widest = i;
             }
-            column[i] = sum / diagonal[i];
         }
-        turn(column);
+        let mut own = [0.0; 6];
+        own[widest] = 1.0;
+        for _ in 0..2 {
+            for q in &q {
+                let part = dot(q, &own);
+                subtract(&mut own, part, q);
+            }
+            for j in 0..k {
+                let part = dot(&s[j], &own);
+                subtract(&mut own, part, &s[j]);
+            }
+        }
+        let inverse = 1.0 / dot(&own, &own).sqrt();
+        for i in 0..6 {
+            s[k][i] = own[i] * inverse;
+            room[i] -= s[k][i] * s[k][i];
+        }
+    }
+    // T Rᵀ = Q, from the last column on.
+    for k in (0..N).rev() {
+        let mut own = q[k];
+        for j in k + 1..N {
+            subtract(&mut own, r[k][j], &t[j]);
+        }
+        let inverse = 1.0 / r[k][k];
+        own.iter_mut().for_each(|x| *x *= inverse);
+        t[k] = own;
     }
     true
+}
+
+/// a −= x b.
+#[inline(always)]
+fn subtract(a: &mut Six, x: f64, b: &Six) {
+    for i in 0..6 {
+        a[i] -= x * b[i];
+    }
 }
 
 #[cfg(test)]
@@ -274,7 +315,7 @@ mod tests {
             let mut j = [[0.0; 6]; 6];
             j.iter_mut().take(n).flatten().for_each(|x| *x = next());
             let (mut s, mut t) = ([[0.0; 6]; 6], [[0.0; 6]; 6]);
-            assert!(free_directions(j, n, &mut s, &mut t));
+            assert!(free_directions(&j, n, &mut s, &mut t));
             for i in 0..n {
                 let dot = |c: &Six| (0..6).map(|k| j[i][k] * c[k]).sum::<f64>();
                 s.iter().take(6 - n).for_each(|c| assert!(dot(c).abs() < 1e-14));

@@ -58,7 +58,6 @@ impl Solver for Iterative {
         }
         let floor = scratch.bodies.position_floor();
         if scratch.balls.is_none() {
-            scratch.rows.write_hinges(&scratch.bodies);
             scratch.rows.invert_blocks();
         }
         let Scratch { bodies, rows, work, anderson, balls, .. } = scratch;
@@ -91,7 +90,6 @@ impl Solver for Iterative {
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         if scratch.balls.is_none() {
-            scratch.rows.write_hinges(&scratch.bodies);
             scratch.rows.invert_blocks();
         }
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;

@@ -4,7 +4,6 @@ mod along;
 mod anderson;
 mod direct;
 mod iterative;
-mod tree;
 
 pub use along::{Along, Crossing};
 pub use anderson::Anderson;
@@ -12,8 +11,6 @@ pub use direct::{Direct, Factor, Sharing};
 pub(crate) use direct::{eliminate_in_turns, factorize, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 pub(crate) use iterative::{part_of_gap, sweep_positions, sweep_velocities};
-pub use tree::Tree;
-pub(crate) use tree::{land_in_lanes, settle_end, settle_start};
 
 use gelenk_model::Model;
 

@@ -1,6 +1,5 @@
 //! The direct solver: Newton on all joints at once.
 
-pub(super) mod bounded;
 mod share;
 
 pub use gelenk_model::factor::Factor;
