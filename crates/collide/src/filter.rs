@@ -14,6 +14,8 @@ pub(crate) struct Filter {
     rigid: Vec<u32>,
     /// Pairs of such numbers that a joint connects, the smaller first.
     joined: FxHashSet<(u32, u32)>,
+    /// The same of all joints, also of those whose bodies may touch.
+    linked: FxHashSet<(u32, u32)>,
     /// Pairs of bodies that the file tells apart, the smaller first.
     ignored: FxHashSet<(u32, u32)>,
 }
@@ -32,10 +34,17 @@ impl Filter {
         for i in 0..n {
             rigid[i] = root(&mut rigid, crate::solid::index(i));
         }
-        let joined = joints()
-            .filter(|joint| !joint.properties.collide)
+        let ends = |joint: &gelenk_model::joint::Joint| {
+            let [x, y] = joint.bodies.map(|b| rigid[b.index()]);
+            (x.min(y), x.max(y))
+        };
+        let joined = joints().filter(|joint| !joint.properties.collide).map(ends).collect();
+        let still = |b: u32| model.bodies[b as usize].fixed;
+        let linked = joints()
             .map(|joint| {
-                let [x, y] = joint.bodies.map(|b| rigid[b.index()]);
+                let [x, y] = joint
+                    .bodies
+                    .map(|b| if still(b.0) { BodyId::WORLD.0 } else { rigid[b.index()] });
                 (x.min(y), x.max(y))
             })
             .collect();
@@ -56,7 +65,14 @@ impl Filter {
                 ignored.extend(second.iter().map(|&y| (x.min(y), x.max(y))));
             }
         }
-        Filter { fixed: model.bodies.iter().map(|b| b.fixed).collect(), rigid, joined, ignored }
+        let fixed = model.bodies.iter().map(|b| b.fixed).collect();
+        Filter { fixed, rigid, joined, linked, ignored }
+    }
+
+    /// Whether a joint connects two bodies, or what they are welded to; all that is held in space is one.
+    pub(crate) fn links(&self, a: usize, b: usize) -> bool {
+        let [x, y] = [a, b].map(|i| if self.fixed[i] { BodyId::WORLD.0 } else { self.rigid[i] });
+        self.linked.contains(&(x.min(y), x.max(y)))
     }
 
     /// Whether two bodies may touch.

@@ -151,6 +151,16 @@ impl World {
         }
     }
 
+    /// Whether a joint connects the bodies of a touch, or what they are welded to, so that it cannot part them. (From the ground it can.)
+    pub fn are_linked(&self, touch: &Touch) -> bool {
+        let open = touch
+            .key
+            .colliders
+            .iter()
+            .any(|&i| matches!(self.colliders[i as usize].solid.kind, Kind::Plane));
+        !open && self.filter.links(touch.bodies[0], touch.bodies[1])
+    }
+
     /// The index of a pair in [`World::pairs`], unless its colliders may not touch.
     pub(crate) fn pair(&mut self, i: u32, j: u32) -> Option<usize> {
         if let Some(&known) = self.found.get(&(i, j)) {

@@ -36,6 +36,7 @@ pub use compose::Order;
 pub use dense::Dense;
 pub use error::StepError;
 pub use explain::Failure;
+pub use graph::Ways;
 pub use method::{BadSetting, Landing, Method, SolverKind};
 pub use parts::{MAX_HALVINGS, MOST_TRIES};
 pub use run::{run, run_controlled};

@@ -46,6 +46,17 @@ const CONTACT_THROUGH: f64 = 4e-4;
 /// See [`CONTACT_PART`]. In steps that resolve the motion it is of the order of the step.
 const CONTACT_SHARE: f64 = 0.05;
 
+/// An error that a halving leaves by more than this part does not come from the length of the step: errors of the method fall to an eighth, those that
+/// add up over both halves to a quarter.
+const STUBBORN: f64 = 0.7;
+
+/// The part of the run's energy scale that contacts may make in a step that halving does not better: a tenth of what makes a run's verdict doubtful.
+const CONTACT_STAYS: f64 = 1e-4;
+
+/// So many such halvings in a row, and the step is taken as it is. Robots that begin some millimetres inside the floor took parts down to 1e-6 s, each with the
+/// same 2 mJ.
+const STUBBORN_HALVINGS: u32 = 2;
+
 /// The part of the run's energy scale that a step may make or lose in any case.
 const ENERGY_FLOOR: f64 = 1e-8;
 
@@ -101,6 +112,8 @@ pub(crate) struct Parts<'a> {
     /// The state before the asked step, copied where the step takes more than one part; else it is `scratch.saved`.
     pub before: &'a mut State,
     pub kept: bool,
+    /// Energy that halving does not make less.
+    pub stubborn: Stubborn,
 }
 
 /// Energies after a step, J: the kinetic energy, what came from nowhere, and what contacts and friction gave.
@@ -125,6 +138,28 @@ enum Verdict {
     Turned,
     /// This much comes from nowhere, J.
     Wrong(f64),
+}
+
+/// Energy from nowhere at a time of the motion, as steps from there are halved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stubborn {
+    t: f64,
+    defect: f64,
+    /// Halvings in a row that left most of it.
+    halvings: u32,
+    /// Shorter steps do not help: until the asked step ends, steps are taken and their errors are in the ledger.
+    stays: bool,
+}
+
+impl Stubborn {
+    /// Takes note of a step from `t` that was refused.
+    fn note(&mut self, t: f64, error: &StepError) {
+        let &StepError::Energy { defect, .. } = error else { return };
+        let same = t.total_cmp(&self.t).is_eq() && defect.abs() > STUBBORN * self.defect.abs();
+        self.halvings = if same { self.halvings + 1 } else { 0 };
+        (self.t, self.defect) = (t, defect);
+        self.stays |= self.halvings >= STUBBORN_HALVINGS;
+    }
 }
 
 /// What has been told of halvings, so that trouble that lasts is not told in every step.
@@ -199,6 +234,7 @@ impl Parts<'_> {
                             .map_err(|error| (error, part))? => {}
                 Err(error) if level == MAX_HALVINGS => return Err((error, part)),
                 Err(error) => {
+                    self.stubborn.note(state.t, &error);
                     self.keep(state);
                     (level, good) = (level + 1, 0);
                     if matches!(error, StepError::Friction { .. }) {
@@ -323,6 +359,7 @@ impl Parts<'_> {
     fn judge(&self, outcome: &Outcome, room: &Room, scratch: &Scratch, level: u32) -> Verdict {
         let (Outcome { defect, made, .. }, Room { fall, excused }) = (*outcome, *room);
         let scale = self.scale(outcome, room);
+        let level = if self.stubborn.stays { ENERGY_HALVINGS } else { level };
         let accepted = if level >= ENERGY_HALVINGS {
             defect <= self.kinetic + 10.0 * excused
         } else if scratch.corrects_velocities(self.method, true) {
@@ -339,7 +376,8 @@ impl Parts<'_> {
             && made > CONTACT_PART[halved] * (scale + excused)
             || made > CONTACT_MOST[halved] * self.energy_scale;
         // Short parts are taken as they are, but for what would be an explosion.
-        let explodes = made > ENERGY_PART * (self.kinetic + excused);
+        let least = if self.stubborn.stays { CONTACT_STAYS * self.energy_scale } else { 0.0 };
+        let explodes = made > (ENERGY_PART * (self.kinetic + excused)).max(least);
         let made_by_contacts =
             !scratch.rows.contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
         if made_by_contacts {

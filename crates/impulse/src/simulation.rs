@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use gelenk_collide::{Touch, World};
+use gelenk_model::body::BodyId;
+use gelenk_model::contact::Party;
 use gelenk_model::joint::JointId;
 use gelenk_model::run::{ContactForce, Event, Ledger, Reaction, Sample, Stop};
 use gelenk_model::state::{State, Wrench};
@@ -12,12 +14,13 @@ use crate::control::{Clocked, Inputs, Measured};
 use crate::dense::Dense;
 use crate::error::StepError;
 use crate::explain::{Failure, explain};
+use crate::graph::Ways;
 use crate::joints::{breakable, check_lengths, gap};
 use crate::method::Method;
-use crate::parts::{Parts, Told};
+use crate::parts::{Parts, Stubborn, Told};
 use crate::scratch::Scratch;
 use crate::step::{StepReport, check_turn, correct_velocities, energies};
-use crate::touching::ContactLog;
+use crate::touching::{ContactLog, Touching};
 
 /// A joint open by more than this at the start (and by more than its tolerance) is an error, m or rad.
 const OPEN_AT_START: f64 = 1e-6;
@@ -112,6 +115,7 @@ impl<'m> Simulation<'m> {
             let zero = Wrench::zero();
             simulation.reactions.push(Reaction { joint, force: zero.force, torque: zero.torque });
         }
+        simulation.leave_out_stuck();
         simulation.check_start()?;
         simulation.correct_start()?;
         simulation.open_ledger();
@@ -160,6 +164,7 @@ impl<'m> Simulation<'m> {
             told: &mut self.told,
             before: &mut self.before,
             kept: false,
+            stubborn: Stubborn::default(),
         };
         if let Err((error, part)) = parts.advance(&mut self.state, &mut self.scratch, h, t_next) {
             parts.go_back(&mut self.state, &self.scratch);
@@ -264,6 +269,11 @@ impl<'m> Simulation<'m> {
         self.totals
     }
 
+    /// How the problems of constraints so far were solved, with the counts of what that took.
+    pub fn ways(&self) -> Ways {
+        self.scratch.graph.as_ref().map_or_else(Ways::default, |graph| graph.counts)
+    }
+
     /// Mean over the steps and largest |integrator error|, J.
     pub fn energy_errors(&self) -> (f64, f64) {
         (self.energy_abs_sum / (self.steps.max(1) as f64), self.energy_abs_max)
@@ -361,6 +371,52 @@ impl<'m> Simulation<'m> {
             });
         }
         Ok(())
+    }
+
+    /// Bodies that a joint connects and that begin inside each other cannot be parted: they do not touch in this run.
+    fn leave_out_stuck(&mut self) {
+        let Simulation { model, method, state, scratch, events, .. } = self;
+        if scratch.touching.is_none() {
+            return;
+        }
+        scratch.bodies.read_state(state);
+        let Scratch { bodies, touching: Some(touching), .. } = scratch else { return };
+        let tolerance = method.tolerance.max(2.0 * bodies.position_floor());
+        let mut list = Vec::new();
+        touching.world.overlaps(&bodies.poses, 2.0 * tolerance, &mut list);
+        let depth = |touch: &Touch| {
+            let [a, b] = touch.bodies.map(|body| &bodies.poses[body]);
+            -touch.gap(a, b)
+        };
+        let mut stuck: Vec<([usize; 2], f64)> = Vec::new();
+        for touch in list.iter().filter(|touch| touching.world.are_linked(touch)) {
+            match stuck.iter_mut().find(|(bodies, _)| *bodies == touch.bodies) {
+                Some((_, deepest)) => *deepest = deepest.max(depth(touch)),
+                None => stuck.push((touch.bodies, depth(touch))),
+            }
+        }
+        if stuck.is_empty() {
+            return;
+        }
+        let model = model.to_mut();
+        for (pair, depth) in stuck {
+            let names = pair.map(|body| model.bodies[body].name.clone());
+            let party = |body: usize| Party::Body(BodyId(u32::try_from(body).unwrap_or(u32::MAX)));
+            model.contact.ignored.push(pair.map(party));
+            events.push(Event {
+                time: state.t,
+                kind: "contact-left-out".to_owned(),
+                detail: format!(
+                    "`{}` and `{}` begin {depth:.2e} m inside each other, and the joint between them cannot part them: they do not touch each \
+                     other in this run; to say so in the file, list them under `[contact] ignore`",
+                    names[0], names[1]
+                ),
+                between: names.to_vec(),
+                point: None,
+                impulse: None,
+            });
+        }
+        scratch.touching = Touching::new(model).map(Box::new);
     }
 
     /// Tells of bodies that begin inside each other by more than the tolerance.

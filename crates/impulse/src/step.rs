@@ -496,7 +496,7 @@ pub(crate) fn velocity_floor_of(twists: &[Twist]) -> f64 {
 }
 
 /// The velocities in one row of numbers. (6 n_bodies)
-fn flatten(twists: &[Twist], flat: &mut [f64]) {
+pub(crate) fn flatten(twists: &[Twist], flat: &mut [f64]) {
     for (twist, six) in twists.iter().zip(flat.chunks_exact_mut(6)) {
         six[..3].copy_from_slice(twist.s_dot.as_slice());
         six[3..].copy_from_slice(twist.omega.as_slice());

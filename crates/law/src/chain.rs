@@ -46,7 +46,8 @@ impl Work {
         self.best.copy_from_slice(&self.warm);
         let end = self.newton.run(system, &mut self.best, 1, s.newton_steps);
         let mut found = Found { r: end.r, level: Level::Newton, dissipative: false };
-        if end.solved || system.stopped || end.contradicting && self.only_loops(system) {
+        let enough = end.solved || end.r <= s.enough;
+        if enough || system.stopped || end.contradicting && self.only_loops(system) {
             return found;
         }
         let mut contradicting = end.contradicting;

@@ -65,6 +65,7 @@ impl Newton {
             finer |= good;
             if done && self.holds_projected(system, &mut best)
                 || steps >= limit
+                || steps >= s.enough_steps && best <= s.enough
                 || !self.full_step(system)
             {
                 break;

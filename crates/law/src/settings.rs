@@ -19,6 +19,10 @@ settings! {
     /// Solved at this residual, m/s. 95.5 % of the set reach it; those left between it and `accept` have rows that
     /// contradict each other by that much.
     tolerance: f64 = 1e-8,
+    /// Newton steps that stall below this, m/s, are left at that: no further level is tried. The same as `tolerance` for those who want the last digit.
+    enough: f64 = 1e-8,
+    /// Newton steps before that.
+    enough_steps: usize = 4,
     /// Accepted without an event, m/s: 99.7 % of the set.
     accept: f64 = 1e-6,
     /// Above this, m/s, the convex answer is taken. 99.94 % of the set stay below.

@@ -16,7 +16,7 @@ use gelenk_model::math::Vec3;
 use super::small::{
     Block, Six, add, carry, dot, invert, shift_velocity, shift_wrench, times, times_x, x_times,
 };
-use super::tree::{Node, Tree, WORLD};
+use super::tree::{Node, Rider, Tree, WORLD};
 
 /// Weights along the free directions of a node.
 pub(super) type Along = [[f64; 6]; 6];
@@ -115,7 +115,9 @@ impl Factor {
         for node in tree.nodes.iter().filter(|node| node.parent != WORLD) {
             children[node.parent] += 1;
         }
-        let mut open: Vec<usize> = (0..n).rev().filter(|&i| children[i] == 0).collect();
+        let rides = |i: &usize| tree.riders.iter().any(|rider| rider.node == *i);
+        let mut open: Vec<usize> =
+            (0..n).rev().filter(|i| children[*i] == 0 && !rides(i)).collect();
         while let Some(at) = (0..open.len()).min_by_key(|&at| near[open[at]].len()) {
             let i = open.remove(at);
             let parent = tree.nodes[i].parent;
@@ -169,6 +171,12 @@ impl Factor {
         }
         self.h[n..].fill([[0.0; 6]; 6]);
         self.along.fill([[0.0; 6]; 6]);
+        for Rider { on, ratio, inertia, .. } in &tree.riders {
+            let along = &mut self.along[*on];
+            for x in 0..6 {
+                (0..6).for_each(|y| along[x][y] += inertia * ratio[x] * ratio[y]);
+            }
+        }
         self.skew.fill(false);
     }
 
@@ -275,11 +283,15 @@ impl Factor {
         &mut self,
         tree: &Tree,
         r: &mut [Six],
-        along: &[Six],
+        along: &mut [Six],
         v: &mut [Six],
         q: &mut [Six],
     ) {
         let Factor { order, fronts, edges, z, .. } = self;
+        for Rider { node, on, ratio, .. } in &tree.riders {
+            let push = dot(&tree.nodes[*node].s[0], &r[*node]) + along[*node][0];
+            (0..6).for_each(|k| along[*on][k] += ratio[k] * push);
+        }
         for &i in &*order {
             let (node, front) = (&tree.nodes[i], &fronts[i]);
             z[i] = match node.f {
@@ -303,6 +315,11 @@ impl Factor {
                 5 => up::<5>(node, front, edges, v, &z[i]),
                 _ => up::<6>(node, front, edges, v, &z[i]),
             };
+        }
+        for Rider { node, on, ratio, .. } in &tree.riders {
+            let rate = dot(ratio, &q[*on]);
+            q[*node] = [rate, 0.0, 0.0, 0.0, 0.0, 0.0];
+            v[*node] = tree.nodes[*node].s[0].map(|s| s * rate);
         }
     }
 

@@ -113,16 +113,22 @@ pub(crate) struct Graph {
     /// The joints that are there.
     active: Vec<bool>,
     /// What solves took; read by the run.
-    pub counts: Counts,
+    pub counts: Ways,
 }
 
-/// How the problems of a run were solved.
+/// How the problems of a run were solved: every correction of positions or velocities is one or a few problems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    /// Problems without rows under the law: one solve with the tree.
+pub struct Ways {
+    /// Without rows under the law of contacts, stops and friction: one solve with the tree.
     pub tree: u64,
-    /// Problems that the law solved by Newton, on a path, by convex ones, and with overlaps left.
-    pub levels: [u64; 4],
+    /// By Newton's method.
+    pub newton: u64,
+    /// On the interior path, then by Newton's method.
+    pub path: u64,
+    /// As convex problems with the sliding speeds of the round before.
+    pub convex: u64,
+    /// With overlaps left as they are.
+    pub relaxed: u64,
     /// Factorizations.
     pub factors: u64,
     /// Solves.
@@ -408,7 +414,16 @@ impl Graph {
     /// The graph of the joints that are there.
     pub(crate) fn new(model: &Model, rows: &Rows, bodies: &Bodies) -> Self {
         let is_joint = |i: usize| matches!(model.rows[i].kind, RowKind::Joint(_));
-        let tree = Tree::new(rows, bodies, is_joint);
+        let mut tree = Tree::new(rows, bodies, is_joint);
+        let is_gear = |i: usize| match &model.rows[i].kind {
+            RowKind::Tie(tie) => tie.terms.len() == 2,
+            _ => false,
+        };
+        let may_ride = |body: usize| {
+            let body = &model.bodies[body];
+            !body.contact.collide || body.shapes.iter().all(|shape| !shape.physical)
+        };
+        tree.find_riders(rows, bodies, is_gear, may_ride);
         let n = tree.nodes.len();
         let zero = vec![[0.0; 6]; n];
         let machine = Machine {
@@ -429,6 +444,8 @@ impl Graph {
         let mut law = Law::default();
         // What rests keeps what a solve leaves: a block on a slope crept by 6e-13 m/s with the law's own 1e-12.
         law.settings.exact = 1e-15;
+        // A ten-thousandth of a micrometre in a step of a millisecond: further levels for the last digit made three quarters of all factors.
+        law.settings.enough = 1e-7;
         Graph {
             machine,
             law,
@@ -562,12 +579,12 @@ impl Graph {
             for ((row, sign), lambda) in source.iter().zip(&*lambda) {
                 impulse[*row] = sign * lambda;
             }
-            counts.levels[match outcome.level {
-                Level::Newton => 0,
-                Level::Path => 1,
-                Level::Convex => 2,
-                Level::Relaxed => 3,
-            }] += 1;
+            *match outcome.level {
+                Level::Newton => &mut counts.newton,
+                Level::Path => &mut counts.path,
+                Level::Convex => &mut counts.convex,
+                Level::Relaxed => &mut counts.relaxed,
+            } += 1;
             counts.factors += outcome.factors as u64;
             counts.solves += outcome.solves as u64;
             Some(outcome)
@@ -586,7 +603,8 @@ impl Graph {
     fn note_joints(&mut self, rows: &mut Rows, bodies: &Bodies, velocity: bool) {
         let Graph { machine, start, lambda, .. } = self;
         let Machine { tree, entries, places, whole_jac, r, along, .. } = machine;
-        let impulse = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
+        let mut impulse =
+            std::mem::take(if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse });
         for (i, node) in tree.nodes.iter().enumerate() {
             let mut gained = six(&bodies.twists[node.body]);
             (0..6).for_each(|k| gained[k] -= start[i][k]);
@@ -609,6 +627,7 @@ impl Graph {
                 }
             }
         }
+        tree.note_gears(rows, r, along, &mut impulse);
         for i in (0..tree.nodes.len()).rev() {
             let node = &tree.nodes[i];
             let all = r[i];
@@ -625,6 +644,7 @@ impl Graph {
                 (0..6).for_each(|k| r[node.parent][k] += all[k]);
             }
         }
+        *(if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse }) = impulse;
     }
 
     /// Whether an outcome is no answer, and how far it is off.

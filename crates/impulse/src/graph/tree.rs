@@ -10,6 +10,7 @@
 
 use gelenk_model::math::{Mat3, Vec3};
 
+use super::factor::momentum;
 use super::small::{Six, dot, shift_velocity};
 use crate::bounds::{Bound, Mode};
 use crate::rows::Rows;
@@ -42,10 +43,30 @@ pub(super) struct Node {
     pub t: [Six; 6],
 }
 
+/// A wheel in a bearing of the world that turns with a joint: the rotor of a motor, or any leaf with one free direction on which nothing but a gear acts.
+/// Its rate follows that of the joint, so it is no unknown: its inertia stands in the row of the joint.
+///
+/// ```text
+/// g_r q̇_r + g·q̇ = e  (the gear's row),   q̇_r = ρ·q̇ + e/g_r,   ρ = −g/g_r,   W += I ρ ρᵀ,   I = SᵀM S
+/// ```
+#[derive(Clone, Debug)]
+pub(super) struct Rider {
+    pub node: usize,
+    /// The node whose free directions it follows.
+    pub on: usize,
+    /// Block of the gear.
+    pub gear: usize,
+    /// g_r, ρ and I at the poses.
+    pub g: f64,
+    pub ratio: Six,
+    pub inertia: f64,
+}
+
 /// All of them, parents before children.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     pub nodes: Vec<Node>,
+    pub riders: Vec<Rider>,
     /// The node of each body, or [`WORLD`]. (n_bodies)
     pub node_of: Vec<usize>,
     /// Whether a block is the joint of a node. (n blocks of the model)
@@ -95,6 +116,7 @@ impl Tree {
         }
         let mut tree = Tree {
             nodes: Vec::with_capacity(n),
+            riders: Vec::new(),
             node_of: vec![WORLD; n],
             holds: vec![false; rows.model_size.blocks],
         };
@@ -131,6 +153,85 @@ impl Tree {
             }
         }
         tree
+    }
+
+    /// Takes the wheels that follow a joint by a gear out of the tree. `may_ride` says of a body whether nothing but rows may act on it.
+    pub(super) fn find_riders(
+        &mut self,
+        rows: &Rows,
+        bodies: &Bodies,
+        is_gear: impl Fn(usize) -> bool,
+        may_ride: impl Fn(usize) -> bool,
+    ) {
+        let list = |i: usize| {
+            let block = &rows.blocks[i];
+            &rows.body_list[block.first_body..block.first_body + block.n_bodies]
+        };
+        let model = 0..rows.model_size.blocks;
+        let mut acted = vec![0; bodies.fixed.len()];
+        for i in model.clone() {
+            let own = list(i);
+            for (k, &body) in own.iter().enumerate() {
+                acted[body] += usize::from(!own[..k].contains(&body));
+            }
+        }
+        let mut leaf = vec![true; self.nodes.len()];
+        for node in self.nodes.iter().filter(|node| node.parent != WORLD) {
+            leaf[node.parent] = false;
+        }
+        let rides = |&node: &usize| {
+            let Node { body, parent, joint, f, .. } = self.nodes[node];
+            leaf[node]
+                && parent == WORLD
+                && joint.is_some()
+                && f == 1
+                && acted[body] == 2
+                && may_ride(body)
+        };
+        for gear in model.filter(|&i| {
+            rows.blocks[i].n_rows == 1
+                && rows.mode[i] != Mode::Off
+                && rows.blocks[i].bound == Bound::None
+                && is_gear(i)
+        }) {
+            let mut nodes: Vec<usize> = Vec::new();
+            for body in list(gear).iter().filter(|body| !bodies.fixed[**body]) {
+                let node = self.node_of[*body];
+                if !nodes.contains(&node) {
+                    nodes.push(node);
+                }
+            }
+            let Some(at) = nodes.iter().position(rides) else { continue };
+            let node = nodes.remove(at);
+            let on = match nodes[..] {
+                [on] if self.nodes[on].parent == WORLD && self.nodes[on].joint.is_some() => on,
+                [a, b] if self.nodes[b].parent == a && self.nodes[b].joint.is_some() => b,
+                [a, b] if self.nodes[a].parent == b && self.nodes[a].joint.is_some() => a,
+                _ => continue,
+            };
+            // One that rides carries none.
+            if self
+                .riders
+                .iter()
+                .any(|rider| rider.node == node || rider.node == on || rider.on == node)
+            {
+                continue;
+            }
+            self.holds[gear] = true;
+            self.riders.push(Rider { node, on, gear, g: 1.0, ratio: [0.0; 6], inertia: 0.0 });
+        }
+    }
+
+    /// The row of a rider's gear on a body's velocity.
+    fn gear_row(rows: &Rows, gear: usize, body: usize) -> Six {
+        let block = &rows.blocks[gear];
+        let list = &rows.body_list[block.first_body..block.first_body + block.n_bodies];
+        let mut row = [0.0; 6];
+        for (slot, _) in list.iter().enumerate().filter(|(_, other)| **other == body) {
+            let part = &rows.jac[block.jac + 6 * slot..][..6];
+            (0..6).for_each(|k| row[k] += part[k]);
+        }
+        row
     }
 
     fn add(&mut self, body: usize, parent: usize, joint: Option<(usize, usize)>, f: usize) {
@@ -187,6 +288,18 @@ impl Tree {
                 }
             }
         }
+        for at in 0..self.riders.len() {
+            let Rider { node, on, gear, .. } = self.riders[at];
+            let (own, joint) = (&self.nodes[node], &self.nodes[on]);
+            let g = dot(&Self::gear_row(rows, gear, own.body), &own.s[0]);
+            let row = Self::gear_row(rows, gear, joint.body);
+            let mut ratio = [0.0; 6];
+            (0..joint.f).for_each(|k| ratio[k] = -dot(&row, &joint.s[k]) / g);
+            let inertia = dot(&own.s[0], &momentum(own, &own.s[0]));
+            regular &= g.is_normal();
+            let rider = &mut self.riders[at];
+            (rider.g, rider.ratio, rider.inertia) = (g, ratio, inertia);
+        }
         regular
     }
 
@@ -204,6 +317,40 @@ impl Tree {
                 }
             }
             v[i] = own;
+        }
+        for Rider { node, gear, g, .. } in &self.riders {
+            let block = &rows.blocks[*gear];
+            let mut missing = e[block.first_row];
+            for (slot, body) in
+                rows.body_list[block.first_body..][..block.n_bodies].iter().enumerate()
+            {
+                if let Some(v) = v.get(self.node_of[*body]) {
+                    let row = &rows.jac[block.jac + 6 * slot..][..6];
+                    missing -= (0..6).map(|k| row[k] * v[k]).sum::<f64>();
+                }
+            }
+            let s = &self.nodes[*node].s[0];
+            (0..6).for_each(|k| v[*node][k] += s[k] * missing / g);
+        }
+    }
+
+    /// Impulses of the gears of riders, whose bodies have gained the momenta `r`, in their rows; r without them, and what they give to joints.
+    pub(super) fn note_gears(
+        &self,
+        rows: &Rows,
+        r: &mut [Six],
+        along: &mut [Six],
+        impulse: &mut [f64],
+    ) {
+        for Rider { node, on, gear, g, .. } in &self.riders {
+            let p = dot(&self.nodes[*node].s[0], &r[*node]) / g;
+            impulse[rows.blocks[*gear].first_row] = p;
+            let [own, joint] =
+                [*node, *on].map(|i| Self::gear_row(rows, *gear, self.nodes[i].body));
+            for k in 0..6 {
+                r[*node][k] -= own[k] * p;
+                along[*on][k] += joint[k] * p;
+            }
         }
     }
 }
