@@ -7,6 +7,7 @@ use clap_complete::Shell;
 
 use crate::parse::{
     Times, assignment, frames, levels, limit, not_negative, order, positive, taylor_order, times,
+    verdict_limit,
 };
 
 /// Multibody dynamics: describe a mechanism in one file and see how it moves.
@@ -240,7 +241,8 @@ Examples:
 Settings that are not given are those of the model's [run].
 
 Every run ends with a verdict. Failed (exit code 3): the energy is off by more than 1 % of the energy at work, a gap or overlap is above 10 times its \
-tolerance, or a number is not finite. Doubtful (a warning): a tenth of that, or contacts that open while they push.
+tolerance, a number is not finite, or the run ended early. Doubtful (a warning): a tenth of that, velocity errors above 10 times their tolerance, contacts that \
+open while they push, or steps taken although their energy is wrong. --verdict-limit sets other limits: --verdict-limit energy=0.02
 
 Ctrl-C stops the run and finishes the recording with what was reached; a second Ctrl-C quits at once. \
 An earlier recording is replaced only by a run that reaches its end; one that does not is saved beside it as \
@@ -267,6 +269,9 @@ pub(crate) struct RunArgs {
     /// End with 3 if the verdict is doubtful, too
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,
+    /// Limit of the verdict: energy (fraction of what is at work), gap or overlap (multiples of their tolerance), doubt (fraction of a limit) [repeatable]
+    #[arg(long, value_name = "NAME=NUMBER", allow_negative_numbers = true, value_parser = verdict_limit, help_heading = "Output")]
+    pub(crate) verdict_limit: Vec<(String, f64)>,
     /// Write no recording
     #[arg(long, conflicts_with = "output", help_heading = "Output")]
     pub(crate) no_record: bool,
@@ -424,6 +429,9 @@ pub(crate) struct OptimizeArgs {
     /// Write no recording
     #[arg(long, conflicts_with = "record", help_heading = "Output")]
     pub(crate) no_record: bool,
+    /// End with 3 if the verdict is doubtful, too
+    #[arg(long, help_heading = "Output")]
+    pub(crate) strict: bool,
     /// Report to write: one page with motion, controls, objective, conditions, certificate; opens without a network
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,
@@ -496,6 +504,9 @@ pub(crate) struct ConvergeArgs {
     /// How many step sizes, each half the one before
     #[arg(long, value_name = "N", default_value = "5", allow_negative_numbers = true, value_parser = levels)]
     pub(crate) levels: usize,
+    /// End with 3 if the verdict is doubtful, too
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// What to measure: position, rotation, velocity, energy, or one body's by name (position.bob) [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) quantity: Vec<String>,
@@ -608,6 +619,9 @@ pub(crate) struct CompareArgs {
     /// Plot of the differences over time
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
+    /// End with 3 if the verdict is doubtful, too
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Report to write: one page with the motions over each other, differences, orders, plot; opens without a network
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     pub(crate) report: Option<PathBuf>,
@@ -844,6 +858,9 @@ pub(crate) struct VerifyArgs {
     /// Recording
     #[arg(value_name = "FILE.mcap", value_hint = ValueHint::FilePath)]
     pub(crate) recording: PathBuf,
+    /// End with 1 if the verdict is doubtful, too
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Lift a limit on the size of the recorded model: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
     pub(crate) limit: Vec<(String, u64)>,

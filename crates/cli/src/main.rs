@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod files;
 mod interrupt;
+mod judged;
 mod parse;
 mod progress;
 mod reports;

@@ -82,6 +82,12 @@ pub(crate) fn limit(text: &str) -> Result<(String, u64), String> {
     }
 }
 
+/// `NAME=NUMBER`
+pub(crate) fn verdict_limit(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = assignment(text)?;
+    Ok((name, number(&value)?))
+}
+
 /// `exact` or `taylor:N`
 pub(crate) fn flight(text: &str) -> Result<Flight, String> {
     if text == "exact" {

@@ -11,13 +11,14 @@ use gelenk::derive::{Derivation, Part};
 use gelenk::files::Kind;
 use gelenk::model::{Loaded, Model, RunReport, RunSettings};
 use gelenk::tables::Table as PaperTable;
+use gelenk::verdict::Verdict;
 use gelenk_viewer::report::{Motion, Report, Table};
 use serde_json::{Value, json};
 
 use crate::Manner;
 use crate::answer::{Answer, Failure};
-use crate::files;
 use crate::text::{bytes, grouped, sig};
+use crate::{files, judged};
 
 pub(crate) use optimum::{History, of_optimum};
 
@@ -49,6 +50,7 @@ pub(crate) fn of_run(
     failure: Option<&str>,
     wall_seconds: f64,
     motion: Motion,
+    verdict: &Verdict,
     certificate: Option<&Certificate>,
 ) -> Report {
     let model = &loaded.model;
@@ -61,11 +63,12 @@ pub(crate) fn of_run(
         grouped(result.steps)
     );
     let mut report = Report::new(&model.name, &subtitle);
-    let facts = json!({ "settings": gelenk::report::settings_json(settings) });
+    let facts = json!({ "settings": gelenk::report::settings_json(settings), "verdict": verdict });
     report.motion(&format!("{} engine", result.engine), model, motion, &facts);
     if let Some(reason) = failure {
         report.verdict(false, reason);
     }
+    judged::report(&mut report, verdict);
     let worst = gelenk::report::largest(&result.worst_gaps);
     report.heading("Result");
     let mut table = Table::new(&["", ""]);
@@ -191,6 +194,7 @@ pub(crate) fn of_comparison(
         worst.energy
     );
     report.verdict(comparison.agree, &verdict);
+    judged::report(&mut report, &comparison.verdict);
     report.heading("Engines");
     let mut table = Table::new(&["engine", "how", "steps", "time, s", "gap", "energy error, J"]);
     for run in &comparison.runs {
@@ -252,6 +256,7 @@ pub(crate) fn of_study(loaded: &Loaded, study: &Study) -> Report {
     );
     let mut report = Report::new(&model.name, &subtitle);
     put_motion(&mut report, loaded, &settings.engine, settings.clone());
+    judged::report(&mut report, &study.verdict);
     report.heading("Errors");
     report.svg(&gelenk::converge::plot_svg(model, study), "Error against step and cost");
     let mut head = vec!["step, s".to_owned(), "steps".to_owned(), "time, s".to_owned()];

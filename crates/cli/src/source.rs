@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::path::Path;
 
-use gelenk::SimulateError;
+use gelenk::engine::{Judged, Steps, find as find_engine};
 use gelenk::import::{ImportOptions, import_model};
 use gelenk::model::{
-    Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunFailure, RunReport, RunSettings,
-    load_path, load_text,
+    Diagnostics, Limits, LoadOptions, Loaded, Model, Observer, RunSettings, load_path, load_text,
 };
+use gelenk::verdict::VerdictLimits;
 
 use crate::answer::{Exit, Failure, Faults};
 use crate::args::{ModelArgs, SettingArgs};
@@ -172,14 +172,15 @@ pub(crate) fn stepping(
     args: &SettingArgs,
     mut settings: RunSettings,
 ) -> Result<RunSettings, Failure> {
-    if let Some(engine @ ("lagrange" | "dae")) = args.engine.as_deref() {
+    let own = |name: &str| find_engine(name).is_some_and(|kind| kind.steps() == Steps::Own);
+    if let Some(engine) = args.engine.as_deref().filter(|name| own(name)) {
         return Err(Failure::input(format!(
             "the {engine} engine chooses its steps itself: there is none to study"
         ))
         .help("`gelenk compare` sets it beside the impulse engine"));
     }
-    if matches!(settings.engine.as_str(), "lagrange" | "dae") {
-        "impulse".clone_into(&mut settings.engine);
+    if own(&settings.engine) {
+        settings.engine = RunSettings::default().engine;
     }
     Ok(settings)
 }
@@ -189,15 +190,13 @@ pub(crate) fn check(settings: &RunSettings) -> Result<(), Failure> {
     gelenk::check_settings(settings).map_err(|error| Failure::input(error.to_string()))
 }
 
-/// Runs a model; the inner result is how the run ended.
+/// Runs a model: how the run ended, and the verdict on it.
 pub(crate) fn simulate(
     loaded: &Loaded,
     settings: &RunSettings,
+    limits: VerdictLimits,
     observer: &mut dyn Observer,
-) -> Result<Result<RunReport, RunFailure>, Failure> {
-    match gelenk::simulate_loaded(loaded, settings, observer) {
-        Ok(report) => Ok(Ok(report)),
-        Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
-        Err(error) => Err(Failure::input(error.to_string())),
-    }
+) -> Result<Judged, Failure> {
+    gelenk::simulate_judged(loaded.into(), settings, limits, observer)
+        .map_err(|error| Failure::input(error.to_string()))
 }

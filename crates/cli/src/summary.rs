@@ -1,5 +1,6 @@
 //! The summary of a run for people: energy ledger, gaps, speed beside error, events.
 
+use gelenk::engine::Steps;
 use gelenk::model::{Flight, Ledger, Model, RunReport, RunSettings, Statistics};
 
 use crate::show::{BAD, BOLD, DIM, styled, width};
@@ -24,15 +25,17 @@ pub(crate) fn summary(
 }
 
 fn head(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
-    let method = if report.engine == "lagrange" {
-        let simulated = sig(report.t - model.start.t, 6);
+    let kind = gelenk::engine::find(report.engine);
+    let method = if let Some(statistics) = &report.statistics {
+        dae_method(model, settings, report, statistics)
+    } else if let Some(kind) = kind.filter(|kind| kind.steps() == Steps::Own) {
         format!(
-            "lagrange engine, local errors of {}; {simulated} s in {}",
-            sig(gelenk::lagrange::local_tolerance(settings), 2),
+            "{} engine, {}; {} s in {}",
+            report.engine,
+            kind.precision(settings),
+            sig(report.t - model.start.t, 6),
             counted(report.steps, "step", "steps"),
         )
-    } else if let Some(statistics) = &report.statistics {
-        dae_method(model, settings, report, statistics)
     } else {
         impulse_method(model, settings, report)
     };
@@ -140,14 +143,10 @@ fn ledger_decimals(ledger: &Ledger) -> usize {
     decimals
 }
 
-/// The largest gap that the engine of a run allows a joint, which may have a tolerance of its own: the dae engine projects to its tolerance
-/// of the local error, whatever the joint's.
+/// The largest gap that the engine of a run allows a joint, which may have a tolerance of its own.
 pub(crate) fn allowed_gap(settings: &RunSettings, own: Option<f64>) -> f64 {
-    if settings.engine != "dae" {
-        return own.unwrap_or(settings.tolerance);
-    }
-    let (rtol, atol) = gelenk::dae::tolerances(settings);
-    rtol.max(atol).max(1e-13)
+    let kind = gelenk::engine::find(&settings.engine);
+    kind.map_or(own.unwrap_or(settings.tolerance), |kind| kind.allowed_gap(settings, own))
 }
 
 /// The gaps that came nearest to what is allowed.

@@ -11,7 +11,7 @@ fn runs_that_lose_energy_fail() {
     let folder = folder();
     let args = ["run", "double-pendulum", "--step", "0.1", "--duration", "5"];
     let value = json_of(folder.path(), &args, 3);
-    assert_eq!(value["verdict"]["grade"], "failed", "{value:#}");
+    assert_eq!(value["verdict"]["level"], "failed", "{value:#}");
     let worst = &value["verdict"]["findings"][0];
     assert_eq!(worst["quantity"], "energy", "{value:#}");
     assert!(worst["value"].as_f64() > worst["limit"].as_f64(), "{value:#}");
@@ -34,6 +34,39 @@ fn doubtful_runs_warn_and_fail_only_when_strict() {
     assert!(text.contains("verdict: good") && warnings.is_empty(), "{text}{warnings}");
 }
 
+/// Limits can be set; a recording keeps them for `verify`.
+#[test]
+fn limits_of_the_verdict_are_kept_with_the_recording() {
+    let folder = folder();
+    let path = folder.path();
+    let run = ["run", "double-pendulum", "--duration", "5", "--step", "0.1", "--output", "r.mcap"];
+    let wide = [&run[..], &["--verdict-limit", "energy=0.9"]].concat();
+    assert_eq!(json_of(path, &wide, 0)["verdict"]["level"], "good");
+    let value = json_of(path, &["verify", "r.mcap"], 0);
+    assert_eq!((&value["verified"], &value["verdict"]["level"]), (&true.into(), &"good".into()));
+    let doubt = [&run[..], &["--verdict-limit", "energy=0.1"]].concat();
+    assert_eq!(json_of(path, &doubt, 0)["verdict"]["level"], "doubtful");
+    let value = json_of(path, &["verify", "r.mcap"], 0);
+    assert_eq!((&value["verified"], &value["reproduced"]), (&false.into(), &true.into()));
+    json_of(path, &["verify", "r.mcap", "--strict"], 1);
+    json_of(path, &[&run[..], &["--verdict-limit", "speed=1"]].concat(), 2);
+}
+
+/// Comparisons and studies have a verdict, too.
+#[test]
+fn comparisons_and_studies_are_judged() {
+    let folder = folder();
+    let path = folder.path();
+    let compare = ["compare", "double-pendulum", "--duration", "0.2", "--no-orders"];
+    let value = json_of(path, &compare, 0);
+    assert_eq!(value["verdict"]["level"], "good", "{value:#}");
+    assert!(value["engines"].as_array().unwrap().iter().all(|e| e["verdict"]["level"] == "good"));
+    let value = json_of(path, &[&compare[..], &["--within", "1e-18"]].concat(), 1);
+    assert_eq!(value["verdict"]["findings"][0]["quantity"], "difference", "{value:#}");
+    let study = ["converge", "double-pendulum", "--duration", "0.2", "--levels", "2"];
+    assert_eq!(json_of(path, &study, 0)["verdict"]["level"], "good");
+}
+
 /// A failed result is saved beside the good one, and `verify` does not call it verified.
 #[test]
 fn a_failed_verdict_replaces_no_recording_and_is_not_verified() {
@@ -50,6 +83,6 @@ fn a_failed_verdict_replaces_no_recording_and_is_not_verified() {
     json_of(path, &["verify", "r.mcap"], 0);
     let value = json_of(path, &["verify", "r-failed.mcap"], 1);
     assert_eq!((&value["verified"], &value["reproduced"]), (&false.into(), &true.into()));
-    assert_eq!(value["certificate"]["verdict"]["grade"], "failed", "{value:#}");
+    assert_eq!(value["certificate"]["verdict"]["level"], "failed", "{value:#}");
     assert!(value["run_failed"].as_str().unwrap().starts_with("the energy is off"), "{value:#}");
 }

@@ -6,14 +6,12 @@
 use std::ops::ControlFlow;
 use std::time::Instant as Clock;
 
-use gelenk_lagrange::Numeric;
-use gelenk_model::{
-    BodyKind, Loaded, Model, Observer, RunFailure, RunReport, RunSettings, Sample, State,
-};
+use gelenk_model::{BodyKind, Loaded, Model, Observer, RunFailure, RunSettings, Sample, State};
 
-use crate::lagrange;
+use crate::engine::{self, ENGINES, EngineKind, Judged, Ready, Steps};
 use crate::plot::Plot;
-use crate::simulate::{ENGINES, SimulateError, simulate_as_told};
+use crate::simulate::SimulateError;
+use crate::verdict::{Finding, Level, Verdict, VerdictLimits};
 
 /// Most steps of the impulse engine in one run of a comparison.
 const MOST_STEPS: f64 = 40_000.0;
@@ -73,6 +71,8 @@ pub struct EngineRun {
     pub states: Vec<State>,
     /// Kinetic plus potential energy at the times, J.
     pub energies: Vec<f64>,
+    /// The verdict on it.
+    pub verdict: Verdict,
 }
 
 /// Largest differences over all bodies at one time.
@@ -120,6 +120,8 @@ pub struct Comparison {
     pub orders: Vec<MeasuredOrder>,
     /// Whether positions agree as asked.
     pub agree: bool,
+    /// The verdict on all runs, and on how far they are apart.
+    pub verdict: Verdict,
 }
 
 /// Why there is no comparison.
@@ -162,34 +164,34 @@ pub fn compare(
         worst: Difference::default(),
         orders: Vec::new(),
         agree: true,
+        verdict: Verdict::default(),
     };
     // Who cannot run says so before anybody runs.
     let mut able = Vec::new();
-    for engine in &options.engines {
-        match engine.as_str() {
-            "impulse" => able.push(Able::Impulse),
-            "dae" => match crate::dae::check_model(model) {
-                Ok(()) => able.push(Able::Dae),
-                Err(error) => out.unable.push((engine.clone(), error.to_string())),
-            },
-            "lagrange" => match lagrange::prepare(loaded) {
-                Ok(numeric) => able.push(Able::Lagrange(Box::new(numeric))),
-                Err(error) => out.unable.push((engine.clone(), error.to_string())),
-            },
-            _ => {
-                let engine = engine.clone();
-                return Err(CompareError::Engine(SimulateError::UnknownEngine { engine }));
-            }
+    for name in &options.engines {
+        let Some(kind) = engine::find(name) else {
+            let engine = name.clone();
+            return Err(CompareError::Engine(SimulateError::UnknownEngine { engine }));
+        };
+        let settings = kind.exact(RunSettings {
+            duration: options.duration,
+            sample: Some(options.duration.max(1e-9)),
+            at: options.times.clone(),
+            estimated_error: None,
+            ..model.run.clone()
+        });
+        match kind.prepare(loaded.into(), &settings) {
+            Ok(ready) => able.push(Able { model, kind, ready, settings }),
+            Err(error) => out.unable.push((name.clone(), error.to_string())),
         }
     }
     if able.len() < 2 {
         return Ok(out);
     }
     for engine in &able {
-        out.runs.push(match engine {
-            Able::Lagrange(numeric) => lagrange_run(model, numeric, options, watch)?,
-            Able::Dae => dae_run(model, options, watch)?,
-            Able::Impulse => impulse(model, options, watch)?,
+        out.runs.push(match engine.kind.steps() {
+            Steps::Own => engine.run(&engine.settings, watch)?,
+            Steps::Given => engine.halved(options, watch)?,
         });
     }
     if let Some((a, b)) = farthest(model, &out.runs) {
@@ -204,21 +206,49 @@ pub fn compare(
         out.worst = worst(&out.differences);
         out.agree = out.worst.position <= options.within;
     }
-    let exact = out.runs.iter().rev().find(|run| run.engine != "impulse");
-    if let Some(exact) = exact.filter(|_| options.orders) {
+    let own = |engine: &Able<'_>| engine.kind.steps() == Steps::Own;
+    let exact = out.runs.iter().zip(&able).rev().find(|(_, engine)| own(engine));
+    let stepping = able.iter().find(|engine| !own(engine));
+    if let (Some((exact, _)), Some(stepping), true) = (exact, stepping, options.orders) {
         for order in [2, 4, 6, 8] {
-            let measured = measure(model, options, order, &exact.states, watch)?;
-            out.orders.extend(measured);
+            out.orders.extend(stepping.measure(options, order, &exact.states, watch)?);
         }
     }
+    out.verdict = judge(&out, options);
     Ok(out)
 }
 
+/// The verdict on a comparison.
+fn judge(comparison: &Comparison, options: &CompareOptions) -> Verdict {
+    let runs = comparison.runs.iter();
+    let mut verdict = Verdict::of_parts(runs.map(|run| (run.engine.as_str(), &run.verdict)));
+    if !comparison.agree {
+        let worst = &comparison.worst;
+        verdict.push(Finding {
+            level: Level::Failed,
+            quantity: "difference".to_owned(),
+            value: worst.position,
+            limit: options.within,
+            time: Some(worst.time),
+            element: Some(worst.body.clone()),
+            cause: format!(
+                "engines are apart by {:.1e} m at `{}`, more than {:.1e} m",
+                worst.position, worst.body, options.within
+            ),
+            remedy:
+                "try a shorter --duration: the motion may be chaotic; else one of them is wrong"
+                    .to_owned(),
+        });
+    }
+    verdict
+}
+
 /// An engine that can run the model.
-enum Able {
-    Impulse,
-    Dae,
-    Lagrange(Box<Numeric>),
+struct Able<'a> {
+    model: &'a Model,
+    kind: &'static dyn EngineKind,
+    ready: Box<dyn Ready + 'a>,
+    settings: RunSettings,
 }
 
 /// The two runs that differ most.
@@ -256,167 +286,105 @@ impl Observer for Camera<'_, '_> {
     }
 }
 
-/// The result of a run with what was seen.
-fn finish(
-    engine: &str,
-    how: String,
-    camera: Camera<'_, '_>,
-    begin: Clock,
-    report: Result<RunReport, SimulateError>,
-) -> Result<EngineRun, CompareError> {
-    let report = match report {
-        Ok(report) => report,
-        Err(SimulateError::Failed(failure)) => {
-            let (engine, failure) = (engine.to_owned(), Box::new(failure));
-            return Err(CompareError::Failed { engine, failure });
+impl Able<'_> {
+    /// A run, with what was seen at the times.
+    fn run(&self, settings: &RunSettings, mut watch: Watch<'_>) -> Result<EngineRun, CompareError> {
+        let begin = Clock::now();
+        let mut camera = Camera { states: Vec::new(), energies: Vec::new(), watch: &mut watch };
+        let limits = VerdictLimits::default();
+        let Judged { result, verdict } =
+            engine::run(self.kind, self.model, &*self.ready, settings, limits, &mut camera);
+        let report = result.map_err(|failure| CompareError::Failed {
+            engine: self.kind.name().to_owned(),
+            failure: Box::new(failure),
+        })?;
+        if report.stopped {
+            return Err(CompareError::Stopped);
         }
-        Err(error) => return Err(CompareError::Engine(error)),
-    };
-    if report.stopped {
-        return Err(CompareError::Stopped);
+        Ok(EngineRun {
+            engine: self.kind.name().to_owned(),
+            how: self.kind.precision(settings),
+            steps: report.steps,
+            wall_seconds: begin.elapsed().as_secs_f64(),
+            gap: crate::report::largest(&report.worst_gaps),
+            energy_error: report.energy_max_abs_error,
+            states: camera.states,
+            energies: camera.energies,
+            verdict,
+        })
     }
-    Ok(EngineRun {
-        engine: engine.to_owned(),
-        how,
-        steps: report.steps,
-        wall_seconds: begin.elapsed().as_secs_f64(),
-        gap: crate::report::largest(&report.worst_gaps),
-        energy_error: report.energy_max_abs_error,
-        states: camera.states,
-        energies: camera.energies,
-    })
-}
 
-fn lagrange_run(
-    model: &Model,
-    numeric: &Numeric,
-    options: &CompareOptions,
-    mut watch: Watch<'_>,
-) -> Result<EngineRun, CompareError> {
-    let begin = Clock::now();
-    let settings = RunSettings {
-        engine: "lagrange".to_owned(),
-        duration: options.duration,
-        sample: Some(options.duration.max(1e-9)),
-        at: options.times.clone(),
-        accuracy: None,
-        ..model.run.clone()
-    };
-    let mut camera = Camera { states: Vec::new(), energies: Vec::new(), watch: &mut watch };
-    let report = lagrange::run_prepared(model, numeric, &settings, &mut camera);
-    let how = format!("local errors of {:.0e}", lagrange::local_tolerance(&settings));
-    finish("lagrange", how, camera, begin, report.map_err(SimulateError::Failed))
-}
-
-fn dae_run(
-    model: &Model,
-    options: &CompareOptions,
-    mut watch: Watch<'_>,
-) -> Result<EngineRun, CompareError> {
-    let begin = Clock::now();
-    let settings = RunSettings {
-        engine: "dae".to_owned(),
-        duration: options.duration,
-        sample: Some(options.duration.max(1e-9)),
-        at: options.times.clone(),
-        accuracy: None,
-        rtol: None,
-        atol: None,
-        ..model.run.clone()
-    };
-    let mut camera = Camera { states: Vec::new(), energies: Vec::new(), watch: &mut watch };
-    let report = simulate_as_told(model, &settings, &mut camera);
-    let how = format!("local errors of {:.0e}", crate::dae::tolerances(&settings).0);
-    finish("dae", how, camera, begin, report)
-}
-
-fn impulse_once(
-    model: &Model,
-    options: &CompareOptions,
-    order: u32,
-    step: f64,
-    mut watch: Watch<'_>,
-) -> Result<EngineRun, CompareError> {
-    let begin = Clock::now();
-    let tolerance = model.run.tolerance.min(1e-12);
-    let settings = RunSettings {
-        engine: "impulse".to_owned(),
-        duration: options.duration,
-        step,
-        order,
-        tolerance,
-        velocity_tolerance: tolerance,
-        sample: Some(options.duration.max(1e-9)),
-        at: options.times.clone(),
-        accuracy: None,
-        estimated_error: None,
-        ..model.run.clone()
-    };
-    let mut camera = Camera { states: Vec::new(), energies: Vec::new(), watch: &mut watch };
-    let report = simulate_as_told(model, &settings, &mut camera);
-    let how = format!("order {order}, step {step:.3e} s, gaps within {tolerance:.0e}");
-    finish("impulse", how, camera, begin, report)
-}
-
-/// The impulse engine at order 8 with a step that is short enough.
-fn impulse(
-    model: &Model,
-    options: &CompareOptions,
-    watch: Watch<'_>,
-) -> Result<EngineRun, CompareError> {
-    if let Some(step) = options.step {
-        return impulse_once(model, options, 8, step, watch);
+    /// A run with an order and a step, of an engine that takes them.
+    fn stepped(&self, order: u32, step: f64, watch: Watch<'_>) -> Result<EngineRun, CompareError> {
+        let tolerance = self.model.run.tolerance.min(1e-12);
+        let velocity_tolerance = tolerance;
+        let settings = self.settings.clone();
+        let settings = RunSettings { step, order, tolerance, velocity_tolerance, ..settings };
+        self.run(&settings, watch)
     }
-    let mut step =
-        (2.0 * model.run.step).min(options.duration / 20.0).max(options.duration / MOST_STEPS);
-    let mut best = impulse_once(model, options, 8, step, watch)?;
-    let mut change = f64::INFINITY;
-    while 2.0 * options.duration / step <= MOST_STEPS {
-        let finer = impulse_once(model, options, 8, step / 2.0, watch)?;
-        let now = worst_of(model, &best.states, &finer.states);
-        // Rounding grows where the method has no more to give.
-        if now > change && change < options.within {
-            break;
-        }
-        best = finer;
-        step /= 2.0;
-        if now < (0.1 * options.within).max(ROUNDING) {
-            break;
-        }
-        change = now;
-    }
-    Ok(best)
-}
 
-/// An order of the impulse engine against exact states.
-fn measure(
-    model: &Model,
-    options: &CompareOptions,
-    order: u32,
-    exact: &[State],
-    watch: Watch<'_>,
-) -> Result<Option<MeasuredOrder>, CompareError> {
-    let mut step = (f64::from(order) * model.run.step).min(options.duration / 10.0);
-    let mut error = |step: f64| -> Result<f64, CompareError> {
-        match impulse_once(model, options, order, step, watch) {
-            Ok(run) => Ok(worst_of(model, exact, &run.states)),
-            // Too long a step for the joints; a shorter one may do.
-            Err(CompareError::Failed { .. }) => Ok(f64::INFINITY),
-            Err(error) => Err(error),
+    /// Order 8 with a step that is short enough.
+    fn halved(
+        &self,
+        options: &CompareOptions,
+        watch: Watch<'_>,
+    ) -> Result<EngineRun, CompareError> {
+        let model = self.model;
+        if let Some(step) = options.step {
+            return self.stepped(8, step, watch);
         }
-    };
-    let mut coarse = error(step)?;
-    while options.duration / step < MOST_STEPS {
-        let fine = error(step / 2.0)?;
-        if coarse < COARSE || fine < 100.0 * ROUNDING {
-            let clean = fine > 10.0 * ROUNDING && coarse.is_finite();
-            let measured = clean.then(|| (coarse / fine).log2());
-            let (steps, errors) = ([step, step / 2.0], [coarse, fine]);
-            return Ok(Some(MeasuredOrder { order, steps, errors, measured }));
+        let mut step =
+            (2.0 * model.run.step).min(options.duration / 20.0).max(options.duration / MOST_STEPS);
+        let mut best = self.stepped(8, step, watch)?;
+        let mut change = f64::INFINITY;
+        while 2.0 * options.duration / step <= MOST_STEPS {
+            let finer = self.stepped(8, step / 2.0, watch)?;
+            let now = worst_of(model, &best.states, &finer.states);
+            // Rounding grows where the method has no more to give.
+            if now > change && change < options.within {
+                break;
+            }
+            best = finer;
+            step /= 2.0;
+            if now < (0.1 * options.within).max(ROUNDING) {
+                break;
+            }
+            change = now;
         }
-        (coarse, step) = (fine, step / 2.0);
+        Ok(best)
     }
-    Ok(None)
+
+    /// An order against exact states.
+    fn measure(
+        &self,
+        options: &CompareOptions,
+        order: u32,
+        exact: &[State],
+        watch: Watch<'_>,
+    ) -> Result<Option<MeasuredOrder>, CompareError> {
+        let model = self.model;
+        let mut step = (f64::from(order) * model.run.step).min(options.duration / 10.0);
+        let mut error = |step: f64| -> Result<f64, CompareError> {
+            match self.stepped(order, step, watch) {
+                Ok(run) => Ok(worst_of(model, exact, &run.states)),
+                // Too long a step for the joints; a shorter one may do.
+                Err(CompareError::Failed { .. }) => Ok(f64::INFINITY),
+                Err(error) => Err(error),
+            }
+        };
+        let mut coarse = error(step)?;
+        while options.duration / step < MOST_STEPS {
+            let fine = error(step / 2.0)?;
+            if coarse < COARSE || fine < 100.0 * ROUNDING {
+                let clean = fine > 10.0 * ROUNDING && coarse.is_finite();
+                let measured = clean.then(|| (coarse / fine).log2());
+                let (steps, errors) = ([step, step / 2.0], [coarse, fine]);
+                return Ok(Some(MeasuredOrder { order, steps, errors, measured }));
+            }
+            (coarse, step) = (fine, step / 2.0);
+        }
+        Ok(None)
+    }
 }
 
 /// Largest difference of positions over all times, m.

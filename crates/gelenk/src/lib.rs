@@ -1,6 +1,6 @@
 //! Gelenk: multibody dynamics. One model file, four engines that check each other.
 //!
-//! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names, [`recording`] keeps the run in an
+//! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names (all of them are in [`mod@engine`]), [`recording`] keeps the run in an
 //! open, crash-safe file with a [`Certificate`] that a re-run can check, [`export`] gives tables, [`film`] and
 //! [`plot`] give pictures, [`converge`] measures orders, [`worlds`] steps many models at once, [`tables`] and [`mod@bench`] measure the
 //! method.
@@ -25,6 +25,7 @@ pub mod converge;
 pub mod dae;
 pub mod derive;
 pub mod drift;
+pub mod engine;
 pub mod export;
 pub mod files;
 pub mod film;
@@ -46,11 +47,11 @@ pub mod start;
 mod svg;
 pub mod tables;
 pub mod thin;
-mod times;
 pub mod verdict;
 pub mod worlds;
 
 pub use certificate::Certificate;
+pub use engine::ENGINES;
 pub use gelenk_expr as expr;
 pub use gelenk_expr::nearest;
 pub use gelenk_impulse::control;
@@ -60,7 +61,7 @@ pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
 pub use settings::{SettingsError, check_settings};
 pub use simulate::{
-    Both, ENGINES, SimulateError, simulate, simulate_controlled, simulate_loaded, verify,
+    Both, SimulateError, simulate, simulate_controlled, simulate_judged, simulate_loaded, verify,
 };
 
 /// The version of this library.

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::files::{self, Kind, Refusal, WriteError};
+use crate::verdict::{Finding, Level, Verdict};
 
 pub use again::{DaeCertificate, certify_by_dae};
 pub use gelenk_optimize::{gallery, interior, problem};
@@ -50,6 +51,63 @@ pub fn status_word(status: &Status) -> &'static str {
         Status::Stopped => "stopped",
         Status::Faulty => "fault",
     }
+}
+
+/// Above this the states of a motion that the dae engine has run again are apart, relative to 1 + |x|: it is doubtful.
+const REPLAYED: f64 = 1e-6;
+
+/// The verdict on the best motion found: whether it is an optimum, and whether the dae engine makes the same motion of its nodes.
+pub fn verdict_on(finished: &Finished, again: Option<&DaeCertificate>) -> Verdict {
+    let best = &finished.found[finished.best];
+    let mut findings = Vec::new();
+    if best.status != Status::Optimal {
+        let why =
+            if best.message.is_empty() { String::new() } else { format!(": {}", best.message) };
+        let missed = best.violated.first().map(|(name, by)| (name.clone(), *by));
+        findings.push(Finding {
+            value: missed.as_ref().map_or(best.infeasibility, |(_, by)| by.abs()),
+            element: missed.map(|(name, _)| name),
+            ..no_optimum(status_word(&best.status), &why)
+        });
+    }
+    findings.extend(again.and_then(replay_finding));
+    Verdict::of(findings)
+}
+
+/// What is to be said of a motion that is not an optimum, `why` beside its status.
+pub(crate) fn no_optimum(status: &str, why: &str) -> Finding {
+    Finding {
+        level: Level::Failed,
+        quantity: "status".to_owned(),
+        value: 0.0,
+        limit: 0.0,
+        time: None,
+        element: None,
+        cause: format!("the motion is not an optimum: {status}{why}"),
+        remedy: "more iterations, another guess, more starts or a homotopy may help".to_owned(),
+    }
+}
+
+/// What is to be said where the dae engine makes another motion of the nodes.
+pub fn replay_finding(again: &DaeCertificate) -> Option<Finding> {
+    let error = again.state_error;
+    if error <= REPLAYED {
+        return None;
+    }
+    let failed = !(error <= 100.0 * REPLAYED);
+    Some(Finding {
+        level: if failed { Level::Failed } else { Level::Doubtful },
+        quantity: "replay".to_owned(),
+        value: error,
+        limit: if failed { 100.0 * REPLAYED } else { REPLAYED },
+        time: None,
+        element: None,
+        cause: format!(
+            "the dae engine ends interval {} {error:.1e} away from its node",
+            again.worst_interval
+        ),
+        remedy: "try more intervals".to_owned(),
+    })
 }
 
 /// The answer as the contract has it: `status, objective, kkt, infeasibility, iterations`, free numbers, nodes, certificate, all starts.

@@ -6,16 +6,19 @@
 use std::ops::ControlFlow;
 
 use cpu_time::ThreadTime;
-use gelenk_model::{Loaded, Model, Observer, RunSettings, Sample};
+use gelenk_model::{Loaded, Model, Observer, RunReport, RunSettings, Sample};
 
 use crate::compare::{CompareError, Watch, difference};
+use crate::engine::{self, ENGINE_KINDS, EngineKind, Ready, Steps};
 use crate::plot::Plot;
-use crate::simulate::{SimulateError, simulate_as_told};
+use crate::verdict::VerdictLimits;
 
 /// Halvings of the step.
 const LEVELS: u32 = 8;
 /// Most steps of a run.
 const MOST_STEPS: f64 = 20_000.0;
+/// The engine that the others are measured against.
+const REFERENCE_ENGINE: &str = "dae";
 /// Local errors of the reference.
 const REFERENCE: f64 = 1e-13;
 /// Errors below this are those of the reference.
@@ -55,15 +58,6 @@ impl Observer for Stopper<'_, '_> {
     }
 }
 
-/// Watches nothing.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn sample(&mut self, _sample: &Sample<'_>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
-
 /// Work and precision of a model over `duration` seconds.
 pub fn precision(
     loaded: &Loaded,
@@ -79,79 +73,73 @@ pub fn precision(
         estimated_error: None,
         ..model.run.clone()
     };
-    let dae = |rtol: f64| RunSettings {
-        engine: "dae".to_owned(),
-        rtol: Some(rtol),
-        atol: Some(rtol),
-        ..base.clone()
-    };
-    let mut run = |settings: &RunSettings| {
+    let mut run = |ready: &dyn Ready, kind: &dyn EngineKind, settings: &RunSettings| {
         let begin = ThreadTime::now();
-        let report = match simulate_as_told(model, settings, &mut Stopper(&mut watch)) {
-            Ok(report) if report.stopped => return Err(CompareError::Stopped),
-            Ok(report) => report,
+        let limits = VerdictLimits::default();
+        let judged = engine::run(kind, model, ready, settings, limits, &mut Stopper(&mut watch));
+        match judged.result {
+            Ok(report) if report.stopped => Err(CompareError::Stopped),
+            Ok(report) => Ok(Some((report, begin.elapsed().as_secs_f64()))),
             // Too long a step for the joints: no trial.
-            Err(SimulateError::Failed(_)) => return Ok(None),
-            Err(error) => return Err(CompareError::Engine(error)),
-        };
-        Ok(Some((report, begin.elapsed().as_secs_f64())))
+            Err(_) => Ok(None),
+        }
     };
-    let Some((exact, _)) = run(&dae(REFERENCE))? else { return Ok(Vec::new()) };
-    let mut methods = Vec::new();
-    let mut trials = Vec::new();
-    for k in 4..=12 {
-        let rtol = 10.0_f64.powi(-k);
-        if let Some((report, seconds)) = run(&dae(rtol))? {
-            let error = difference(model, &exact.state, &report.state).position;
-            trials.push(Trial { setting: rtol, seconds, error, steps: report.steps });
+    // Equations are derived once; what is measured is their integration.
+    let mut able = Vec::new();
+    for kind in ENGINE_KINDS {
+        let settings = kind.exact(base.clone());
+        match kind.prepare(loaded.into(), &settings) {
+            Ok(ready) => able.push((kind, ready, settings)),
+            Err(error) if kind.name() == REFERENCE_ENGINE => {
+                return Err(CompareError::Engine(error));
+            }
+            Err(_) => {}
         }
     }
-    methods.push(Method { name: "dae".to_owned(), trials });
-    // The equations are derived once; what is measured is their integration.
-    if let Ok(numeric) = crate::lagrange::prepare(loaded) {
+    let reference = able.iter().find(|(kind, ..)| kind.name() == REFERENCE_ENGINE);
+    let Some((kind, ready, settings)) = reference else { return Ok(Vec::new()) };
+    let settings = kind.with_local_error(settings.clone(), REFERENCE);
+    let Some((exact, _)) = run(&**ready, *kind, &settings)? else { return Ok(Vec::new()) };
+    let error_of = |report: &RunReport| difference(model, &exact.state, &report.state).position;
+    let mut methods = Vec::new();
+    for (kind, ready, settings) in able.iter().filter(|(kind, ..)| kind.steps() == Steps::Own) {
         let mut trials = Vec::new();
         for k in 4..=12 {
-            let rtol = 10.0_f64.powi(-k);
-            let settings = RunSettings {
-                engine: "lagrange".to_owned(),
-                accuracy: Some(100.0 * rtol),
-                ..base.clone()
-            };
-            let begin = ThreadTime::now();
-            let run = crate::lagrange::run_prepared(model, &numeric, &settings, &mut Nobody);
-            if let Ok(report) = run {
-                let seconds = begin.elapsed().as_secs_f64();
-                let error = difference(model, &exact.state, &report.state).position;
-                trials.push(Trial { setting: rtol, seconds, error, steps: report.steps });
+            let tolerance = 10.0_f64.powi(-k);
+            let settings = kind.with_local_error(settings.clone(), tolerance);
+            if let Some((report, seconds)) = run(&**ready, *kind, &settings)? {
+                let error = error_of(&report);
+                trials.push(Trial { setting: tolerance, seconds, error, steps: report.steps });
             }
         }
-        methods.push(Method { name: "lagrange".to_owned(), trials });
+        methods.push(Method { name: kind.name().to_owned(), trials });
     }
-    for order in [2, 4, 6, 8] {
-        let mut trials = Vec::new();
-        let mut step = (f64::from(order) * base.step).min(duration / 10.0);
-        for _ in 0..LEVELS {
-            if duration / step > MOST_STEPS {
-                break;
-            }
-            let settings = RunSettings {
-                engine: "impulse".to_owned(),
-                order,
-                step,
-                tolerance: base.tolerance.min(1e-12),
-                velocity_tolerance: base.velocity_tolerance.min(1e-12),
-                ..base.clone()
-            };
-            if let Some((report, seconds)) = run(&settings)? {
-                let error = difference(model, &exact.state, &report.state).position;
-                trials.push(Trial { setting: step, seconds, error, steps: report.steps });
-                if error < 10.0 * FLOOR {
+    for (kind, ready, settings) in able.iter().filter(|(kind, ..)| kind.steps() == Steps::Given) {
+        for order in [2, 4, 6, 8] {
+            let mut trials = Vec::new();
+            let mut step = (f64::from(order) * base.step).min(duration / 10.0);
+            for _ in 0..LEVELS {
+                if duration / step > MOST_STEPS {
                     break;
                 }
+                let settings = RunSettings {
+                    order,
+                    step,
+                    tolerance: base.tolerance.min(1e-12),
+                    velocity_tolerance: base.velocity_tolerance.min(1e-12),
+                    ..settings.clone()
+                };
+                if let Some((report, seconds)) = run(&**ready, *kind, &settings)? {
+                    let error = error_of(&report);
+                    trials.push(Trial { setting: step, seconds, error, steps: report.steps });
+                    if error < 10.0 * FLOOR {
+                        break;
+                    }
+                }
+                step *= 0.5;
             }
-            step *= 0.5;
+            methods.push(Method { name: format!("{}, order {order}", kind.name()), trials });
         }
-        methods.push(Method { name: format!("impulse, order {order}"), trials });
     }
     Ok(methods)
 }

@@ -1,10 +1,11 @@
 //! Settings of a run, looked at before the run.
 
-use gelenk_impulse::{BadSetting, Method};
+use gelenk_impulse::BadSetting;
 use gelenk_model::RunSettings;
 
 use crate::accuracy::AccuracyError;
-use crate::simulate::{ENGINES, SimulateError};
+use crate::engine;
+use crate::simulate::SimulateError;
 
 /// The most steps of a run.
 const MOST_STEPS: f64 = 1e12;
@@ -32,16 +33,7 @@ pub enum SettingsError {
 
 /// Refuses settings that no engine can run with.
 pub fn check_settings(settings: &RunSettings) -> Result<(), SettingsError> {
-    if !ENGINES.contains(&settings.engine.as_str()) {
-        let engine = settings.engine.clone();
-        return Err(SettingsError::Engine(SimulateError::UnknownEngine { engine }));
-    }
-    if settings.engine == "impulse" {
-        Method::new(settings)?;
-    }
-    if settings.engine == "dae" {
-        crate::dae::options(settings).map_err(SettingsError::Dae)?;
-    }
+    engine::named(settings).map_err(SettingsError::Engine)?.check_settings(settings)?;
     if let Some(accuracy) = settings.accuracy
         && !(accuracy > 0.0 && accuracy.is_finite())
     {

@@ -1,6 +1,6 @@
 //! Running a model with the engine its settings name.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -11,10 +11,9 @@ use gelenk_model::{
 use gelenk_impulse::control::Control;
 
 use crate::accuracy::{AccuracyError, choose};
+use crate::engine::{self, Controlled, ENGINES, Judged, Source, Steps};
 use crate::recording::{self, Header, VerifyError, VerifyReport};
-
-/// The engines that exist, by the names of [`RunSettings::engine`].
-pub const ENGINES: [&str; 3] = ["impulse", "dae", "lagrange"];
+use crate::verdict::VerdictLimits;
 
 /// Why a model was not run to the end.
 #[derive(Debug, thiserror::Error)]
@@ -50,24 +49,13 @@ pub enum SimulateError {
 /// Runs `model` with the engine that `settings` name, and tells `observer`.
 ///
 /// Settings with an accuracy and no estimated error go through [`choose`] first. Do that yourself to know what was chosen,
-/// and before recording, so that the recording has it.
+/// and before recording, so that the recording has it. [`simulate_judged`] gives the verdict as well.
 pub fn simulate(
     model: &Model,
     settings: &RunSettings,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
-    if settings.accuracy.is_some() && settings.estimated_error.is_none() {
-        known_engine(settings)?;
-        if settings.engine == "lagrange" {
-            return Err(SimulateError::NeedsFile("lagrange"));
-        }
-        if settings.engine == "dae" {
-            return simulate_as_told(model, settings, observer);
-        }
-        let chosen = choose(model, settings, &mut || ControlFlow::Continue(()))?;
-        return simulate_as_told(model, &chosen, observer);
-    }
-    simulate_as_told(model, settings, observer)
+    Ok(simulate_judged(model.into(), settings, VerdictLimits::default(), observer)?.result?)
 }
 
 /// [`simulate()`] of a model as it was loaded, with any engine: the lagrange engine derives its equations from the file.
@@ -76,10 +64,39 @@ pub fn simulate_loaded(
     settings: &RunSettings,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
-    match settings.engine.as_str() {
-        "lagrange" => crate::lagrange::run(loaded, settings, observer),
-        _ => simulate(&loaded.model, settings, observer),
-    }
+    Ok(simulate_judged(loaded.into(), settings, VerdictLimits::default(), observer)?.result?)
+}
+
+/// [`simulate()`] of a model or a loaded file, with the verdict on the result: whether it can be relied on.
+///
+/// ```
+/// use gelenk::model::{LoadOptions, load_text};
+/// use gelenk::simulate::simulate_judged;
+/// use gelenk::verdict::VerdictLimits;
+///
+/// let text = gelenk::scenes::scene("double-pendulum").ok_or("no such model")?.text;
+/// let loaded = load_text("double-pendulum", text, &LoadOptions::default())?;
+/// let settings = gelenk::model::RunSettings { duration: 0.5, step: 0.001, ..loaded.model.run.clone() };
+/// let judged = simulate_judged((&loaded).into(), &settings, VerdictLimits::default(), &mut ())?;
+/// assert!(judged.verdict.is_good());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn simulate_judged(
+    source: Source<'_>,
+    settings: &RunSettings,
+    limits: VerdictLimits,
+    observer: &mut dyn Observer,
+) -> Result<Judged, SimulateError> {
+    let kind = engine::named(settings)?;
+    let asks = settings.accuracy.is_some() && settings.estimated_error.is_none();
+    let chosen = if asks && kind.steps() == Steps::Given {
+        Some(choose(source.model, settings, &mut || ControlFlow::Continue(()))?)
+    } else {
+        None
+    };
+    let settings = chosen.as_ref().unwrap_or(settings);
+    let ready = kind.prepare(source, settings)?;
+    Ok(engine::run(kind, source.model, &*ready, settings, limits, observer))
 }
 
 /// [`simulate()`] with a control law in the loop, called at a fixed rate to set the model's inputs.
@@ -126,22 +143,14 @@ pub fn simulate_controlled(
     control: &mut Control<'_>,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
-    known_engine(settings)?;
-    if settings.engine == "lagrange" {
-        return Err(SimulateError::NeedsFile("lagrange"));
-    }
-    if settings.engine == "dae" {
+    let kind = engine::named(settings)?;
+    if kind.steps() == Steps::Own {
         let reason = "a control law in the loop goes with the fixed step of the impulse engine";
-        return Err(SimulateError::Unsupported { engine: "dae", reason: reason.to_owned() });
+        return Err(SimulateError::Unsupported { engine: kind.name(), reason: reason.to_owned() });
     }
-    Ok(gelenk_impulse::run_controlled(model, settings, control, observer)?)
-}
-
-fn known_engine(settings: &RunSettings) -> Result<(), SimulateError> {
-    if ENGINES.contains(&settings.engine.as_str()) {
-        return Ok(());
-    }
-    Err(SimulateError::UnknownEngine { engine: settings.engine.clone() })
+    let mut engine = Controlled::new(model, settings, control)?;
+    let limits = VerdictLimits::default();
+    Ok(engine::drive(kind, model, &mut engine, settings, limits, observer).result?)
 }
 
 /// Runs `model` with the step and order of `settings`, whatever accuracy they ask for.
@@ -150,12 +159,9 @@ pub(crate) fn simulate_as_told(
     settings: &RunSettings,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
-    match settings.engine.as_str() {
-        "impulse" => Ok(gelenk_impulse::run(model, settings, observer)?),
-        "dae" => crate::dae::run(model, settings, observer),
-        "lagrange" => Err(SimulateError::NeedsFile("lagrange")),
-        other => Err(SimulateError::UnknownEngine { engine: other.to_owned() }),
-    }
+    let kind = engine::named(settings)?;
+    let ready = kind.prepare(model.into(), settings)?;
+    Ok(engine::run(kind, model, &*ready, settings, VerdictLimits::default(), observer).result?)
 }
 
 /// Runs a recording again from the model and settings in it, and compares every byte.
@@ -163,7 +169,9 @@ pub(crate) fn simulate_as_told(
 /// `limits`: what the model in it may ask of the machine.
 pub fn verify(path: impl AsRef<Path>, limits: Limits) -> Result<VerifyReport, VerifyError> {
     let kept = RefCell::new(None);
+    let kept_limits = Cell::new(VerdictLimits::default());
     let load = |header: &Header| {
+        kept_limits.set(header.limits);
         let loaded = header.load(limits)?;
         let model = loaded.model.clone();
         kept.replace(Some(loaded));
@@ -172,11 +180,9 @@ pub fn verify(path: impl AsRef<Path>, limits: Limits) -> Result<VerifyReport, Ve
     recording::verify(path, &load, &|_, settings, observer| {
         let kept = kept.borrow();
         let loaded = kept.as_ref().ok_or("the model is not loaded")?;
-        match simulate_loaded(loaded, settings, observer) {
-            Ok(report) => Ok(Ok(report)),
-            Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
-            Err(error) => Err(error.to_string()),
-        }
+        let limits = kept_limits.get();
+        simulate_judged(loaded.into(), settings, limits, observer)
+            .map_err(|error| error.to_string())
     })
 }
 

@@ -99,7 +99,7 @@ fn a_run_with_impacts_and_a_break_is_recorded_and_verified() {
     assert!(last.ledger.impact_loss > 0.0 && last.ledger.dissipation > 0.0);
 
     let again = verify_bytes(&bytes, &|_| Ok(self::model()), &|model, settings, observer| {
-        Ok(run(model, settings, observer))
+        Ok(run(model, settings, observer).into())
     });
     let again = again.unwrap();
     assert!(again.ok, "{again}");

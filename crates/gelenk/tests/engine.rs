@@ -57,8 +57,8 @@ fn runs_of_the_impulse_engine_are_verified() {
             let again =
                 verify_bytes(&bytes, &|_| Ok(double_pendulum()), &|model, settings, observer| {
                     match simulate(model, settings, observer) {
-                        Ok(report) => Ok(Ok(report)),
-                        Err(SimulateError::Failed(failure)) => Ok(Err(failure)),
+                        Ok(report) => Ok(Ok(report).into()),
+                        Err(SimulateError::Failed(failure)) => Ok(Err(failure).into()),
                         Err(other) => Err(other.to_string()),
                     }
                 });

@@ -104,7 +104,9 @@ fn a_recorded_optimum_is_made_again_from_what_the_recording_holds() {
         let load = |header: &gelenk::recording::Header| {
             header.load(Limits::default()).map(|loaded| loaded.model)
         };
-        let report = verify(path, &load, &|_, _, observer| recorded.replay(observer).map(Ok));
+        let report = verify(path, &load, &|_, _, observer| {
+            recorded.replay(observer).map(|report| Ok(report).into())
+        });
         (recorded, report.unwrap())
     };
     let (recorded, report) = again(&path);
@@ -148,7 +150,9 @@ fn several_phases_are_certified_recorded_and_made_again() {
         let load = |header: &gelenk::recording::Header| {
             header.load(Limits::default()).map(|loaded| loaded.model)
         };
-        let report = verify(&path, &load, &|_, _, observer| recorded.replay(observer).map(Ok));
+        let report = verify(&path, &load, &|_, _, observer| {
+            recorded.replay(observer).map(|report| Ok(report).into())
+        });
         let report = report.unwrap();
         assert!(report.ok, "{name}: {report}");
         assert!(recorded.missed().unwrap().is_none(), "{name}");

@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use gelenk::certificate::End;
-use gelenk::model::{Model, Observer, RunFailure, RunReport, RunSettings, Sample};
+use gelenk::engine::Judged;
+use gelenk::model::{Model, Observer, RunSettings, Sample};
 use gelenk::recording::{
     Header, Integrity, RecordedSample, Recorder, Recording, RecordingError, Sink, VerifyReport,
     verify, verify_bytes,
@@ -51,8 +52,8 @@ fn engine(
     model: &Model,
     settings: &RunSettings,
     observer: &mut dyn Observer,
-) -> Result<Result<RunReport, RunFailure>, String> {
-    Ok(run(model, settings, observer))
+) -> Result<Judged, String> {
+    Ok(run(model, settings, observer).into())
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn another_result_is_named() {
     let bytes = record(&settings());
     let report = verify_bytes(&bytes, &load, &|model, settings, observer| {
         let mut push = Push(observer);
-        Ok(run(model, settings, &mut push))
+        Ok(run(model, settings, &mut push).into())
     })
     .unwrap();
     assert!(!report.ok);

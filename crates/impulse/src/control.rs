@@ -114,14 +114,16 @@ impl<'a> Inputs<'a> {
 }
 
 /// A control law with the times of its calls.
-pub(crate) struct Clocked<'c, 'l> {
+#[derive(Debug)]
+pub struct Clocked<'c, 'l> {
     control: &'c mut Control<'l>,
     start: f64,
     calls: u64,
 }
 
 impl<'c, 'l> Clocked<'c, 'l> {
-    pub(crate) fn new(control: &'c mut Control<'l>, start: f64) -> Result<Self, Failure> {
+    /// The first call is at `start`, s; an error says what is wrong with the period.
+    pub fn new(control: &'c mut Control<'l>, start: f64) -> Result<Self, Failure> {
         if !(control.period > 0.0 && control.period.is_finite()) {
             let reason = format!("the control period is {} s: it must be positive", control.period);
             return Err(Failure { reason, element: None });
@@ -130,7 +132,7 @@ impl<'c, 'l> Clocked<'c, 'l> {
     }
 
     /// The time of the next call, s.
-    pub(crate) fn next(&self) -> f64 {
+    pub fn next(&self) -> f64 {
         self.start + self.calls as f64 * self.control.period
     }
 

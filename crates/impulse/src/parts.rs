@@ -171,6 +171,8 @@ pub(crate) struct Told {
     quiet_steps: u32,
     /// Fastest opening of contacts told, m/s.
     loose: f64,
+    /// Parts that were taken although their energy is wrong, and when the first of them ended.
+    pub(crate) refused: Option<(u64, f64)>,
 }
 
 impl Told {
@@ -348,6 +350,16 @@ impl Parts<'_> {
             self.totals.corrections += report.corrections;
             state.clone_from(&scratch.saved);
             return Err(error);
+        }
+        // What is only taken since halving does not help.
+        if level >= ENERGY_HALVINGS {
+            room = self.room(scratch, part);
+        }
+        if level >= ENERGY_HALVINGS
+            && !matches!(self.judge(&outcome, &room, scratch, ENERGY_HALVINGS - 1), Verdict::Good)
+        {
+            let (many, first) = self.told.refused.unwrap_or((0, state.t));
+            self.told.refused = Some((many + 1, first));
         }
         (self.kinetic, self.potential) = (kinetic, potential);
         self.tell_loose(scratch, state.t);

@@ -221,7 +221,7 @@ impl<'m> Simulation<'m> {
     }
 
     /// Lets a law read the state and set inputs.
-    pub(crate) fn control(&mut self, law: &mut Clocked<'_, '_>) -> Result<(), Failure> {
+    pub fn control(&mut self, law: &mut Clocked<'_, '_>) -> Result<(), Failure> {
         let held = &mut self.scratch.work.held;
         law.call(&Measured::new(&self.model, &self.state), &mut Inputs::new(&self.model, held))
     }
@@ -302,6 +302,11 @@ impl<'m> Simulation<'m> {
     /// Largest velocity error so far of each row block, m/s or rad/s.
     pub fn worst_velocity_errors(&self) -> &[f64] {
         &self.worst_velocity_errors
+    }
+
+    /// Parts of steps that were taken although their energy is wrong, since halving did not help, and when the first ended, s.
+    pub fn refused(&self) -> Option<(u64, f64)> {
+        self.told.refused
     }
 
     /// Takes the events since the last call.

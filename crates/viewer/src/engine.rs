@@ -1,33 +1,14 @@
 //! Engines as the live view drives them: a little further each time, with a hand that may pull.
 
+use gelenk::engine::{Engine, EngineKind, Grip, Step, Steps};
 use gelenk::model::force::{Force, ForceKind, Hand};
-use gelenk::model::{
-    Event, Ledger, Loaded, Model, Observer, RunReport, RunSettings, Sample, State,
-};
-use gelenk_impulse::Simulation;
+use gelenk::model::{Event, Ledger, Loaded, Model, RunReport, RunSettings, Sample, State};
+use gelenk::verdict::{Judge, Verdict};
 
 use crate::frame::{Frame, encode};
 
 /// The local error of the engines that choose their steps, unless the model asks for one.
 const LIVE_TOLERANCE: f64 = 1e-9;
-
-/// A model in motion.
-pub(crate) trait Engine {
-    /// Goes on by one step.
-    fn step(&mut self) -> Result<(), String>;
-    /// The length of a step, s.
-    fn step_length(&self) -> f64;
-    /// The frame of now.
-    fn frame(&self, index: u32, carried: &Carried) -> Frame;
-    /// The state of now.
-    fn state(&self) -> &State;
-    /// The ledger since this engine took over.
-    fn ledger(&self) -> Ledger;
-    /// Lets a hand pull, or go; an error says why it cannot.
-    fn pull(&mut self, hand: Option<Hand>) -> Result<(), String>;
-    /// Takes the events since the last call.
-    fn take_events(&mut self) -> Vec<Event>;
-}
 
 /// What the ledger had when an engine took over from another.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,189 +50,131 @@ impl Carried {
     }
 }
 
-/// The impulse engine.
-pub(crate) struct Stepping<'m>(pub(crate) Simulation<'m>, pub(crate) f64);
-
-impl<'m> Stepping<'m> {
-    pub(crate) fn new(
-        model: &'m Model,
-        settings: &RunSettings,
-        state: State,
-    ) -> Result<Self, String> {
-        let simulation = Simulation::from_state(model, settings, state);
-        Ok(Stepping(simulation.map_err(|failure| failure.to_string())?, settings.step))
+/// The settings of a live run with an engine.
+pub(crate) fn live_settings(kind: &dyn EngineKind, settings: &RunSettings) -> RunSettings {
+    if settings.accuracy.is_none() && settings.rtol.is_none() {
+        return kind.with_local_error(settings.clone(), LIVE_TOLERANCE);
     }
+    settings.clone()
 }
 
-impl Engine for Stepping<'_> {
-    fn step(&mut self) -> Result<(), String> {
-        self.0.step().map_err(|failure| failure.to_string())
-    }
-
-    fn step_length(&self) -> f64 {
-        self.1
-    }
-
-    fn frame(&self, index: u32, carried: &Carried) -> Frame {
-        let sample = self.0.sample();
-        let sample = Sample { ledger: carried.whole(&sample.ledger), ..sample };
-        encode(self.0.model(), &sample, index)
-    }
-
-    fn state(&self) -> &State {
-        self.0.state()
-    }
-
-    fn ledger(&self) -> Ledger {
-        self.0.ledger()
-    }
-
-    fn pull(&mut self, hand: Option<Hand>) -> Result<(), String> {
-        self.0.pull(hand);
-        Ok(())
-    }
-
-    fn take_events(&mut self) -> Vec<Event> {
-        self.0.take_events()
-    }
+/// The model with a hand as one of its forces, for engines that know no other hand.
+pub(crate) fn with_hand(loaded: &Loaded, hand: Hand) -> Loaded {
+    let mut loaded = loaded.clone();
+    loaded.model.forces.push(Force { name: "hand".to_owned(), kind: ForceKind::Hand(hand) });
+    loaded
 }
 
-/// An engine with steps of its own choice, run in pieces of `step` seconds.
-pub(crate) struct Pieces {
-    loaded: Loaded,
-    /// The derived equations, of the lagrange engine.
-    equations: Option<gelenk::lagrange::Numeric>,
+/// A model in motion.
+pub(crate) struct Motion<'m> {
+    engine: Box<dyn Engine + 'm>,
+    model: &'m Model,
     settings: RunSettings,
-    step: f64,
-    last: Last,
-    carried: Carried,
-}
-
-/// The newest sample, as an observer keeps it.
-#[derive(Default)]
-struct Last {
-    sample: Option<gelenk::recording::RecordedSample>,
-    worst_gaps: Vec<f64>,
+    /// Seconds between two moments shown.
+    h: f64,
+    t_start: f64,
+    steps: u64,
+    judge: Judge,
+    /// What has happened and was not taken yet.
     events: Vec<Event>,
+    /// Events that the verdict asks for.
+    loose: Vec<Event>,
 }
 
-impl Observer for Last {
-    fn sample(&mut self, sample: &Sample<'_>) -> std::ops::ControlFlow<()> {
-        let mut kept = gelenk::recording::RecordedSample::new(sample);
-        self.worst_gaps.resize(kept.worst_gaps.len(), 0.0);
-        for (worst, now) in self.worst_gaps.iter_mut().zip(&mut kept.worst_gaps) {
-            *worst = worst.max(*now);
-            *now = *worst;
-        }
-        self.sample = Some(kept);
-        std::ops::ControlFlow::Continue(())
-    }
-
-    fn event(&mut self, event: &Event) {
-        self.events.push(event.clone());
-    }
-}
-
-impl Pieces {
+impl<'m> Motion<'m> {
+    /// `tick`: seconds between two moments shown of engines that choose their steps.
     pub(crate) fn new(
-        loaded: &Loaded,
-        settings: &RunSettings,
-        state: State,
-        step: f64,
-    ) -> Result<Self, String> {
-        let mut loaded = loaded.clone();
-        loaded.model.start = state;
-        let equations = if settings.engine == "lagrange" {
-            Some(gelenk::lagrange::prepare(&loaded).map_err(|error| error.to_string())?)
-        } else {
-            gelenk::dae::check_model(&loaded.model).map_err(|error| error.to_string())?;
-            None
-        };
-        let mut settings = settings.clone();
-        if settings.accuracy.is_none() {
-            settings.rtol = settings.rtol.or(Some(LIVE_TOLERANCE));
-        }
-        let mut pieces = Pieces {
-            loaded,
-            equations,
-            settings,
-            step,
-            last: Last::default(),
-            carried: Carried::default(),
-        };
-        // The start itself, so that there is something to see.
-        pieces.run(0.0)?;
-        Ok(pieces)
+        engine: Box<dyn Engine + 'm>,
+        kind: &dyn EngineKind,
+        model: &'m Model,
+        settings: RunSettings,
+        tick: f64,
+    ) -> Self {
+        let h = if kind.steps() == Steps::Given { settings.step } else { tick };
+        let t_start = engine.time();
+        let (judge, steps) = (Judge::default(), 0);
+        let (events, loose) = (Vec::new(), Vec::new());
+        let mut motion =
+            Motion { engine, model, settings, h, t_start, steps, judge, events, loose };
+        motion.gather();
+        motion
     }
 
-    fn run(&mut self, duration: f64) -> Result<RunReport, String> {
-        let settings = RunSettings {
-            duration,
-            sample: Some(duration.max(1e-9)),
-            at: Vec::new(),
-            ..self.settings.clone()
-        };
-        let model = &self.loaded.model;
-        match &self.equations {
-            Some(equations) => {
-                gelenk::lagrange::run_prepared(model, equations, &settings, &mut self.last)
-                    .map_err(|failure| failure.to_string())
+    /// Goes on by one step.
+    pub(crate) fn step(&mut self) -> Result<(), String> {
+        let target = self.t_start + (self.steps + 1) as f64 * self.h;
+        let near = target - 1e-9 * self.h;
+        while self.engine.time() < near {
+            let whole = self.engine.time() <= target - (1.0 - 1e-9) * self.h;
+            let length = if whole { self.h } else { target - self.engine.time() };
+            let result = self.engine.advance(&Step { length, end: target });
+            self.gather();
+            result.map_err(|failure| failure.to_string())?;
+            let end = self.engine.time();
+            loop {
+                let t = self.engine.reach().min(end);
+                self.engine.look(t).map_err(|failure| failure.to_string())?;
+                if t >= end {
+                    break;
+                }
             }
-            None => gelenk::dae::run(model, &settings, &mut self.last)
-                .map_err(|error| error.to_string()),
+            self.engine.arrive();
+            self.engine.settle().map_err(|failure| failure.to_string())?;
+            self.gather();
+            self.judge.ledger(end, &self.engine.ledger());
         }
-    }
-
-    fn sample(&self) -> Option<Sample<'_>> {
-        self.last.sample.as_ref().map(gelenk::recording::RecordedSample::as_sample)
-    }
-}
-
-impl Engine for Pieces {
-    fn step(&mut self) -> Result<(), String> {
-        let report = self.run(self.step)?;
-        self.carried.add(&report.ledger);
-        self.loaded.model.start = report.state;
+        // What a switch at the end has changed is shown.
+        self.engine.finish();
+        self.engine.look(self.engine.time()).map_err(|failure| failure.to_string())?;
+        self.steps += 1;
         Ok(())
     }
 
-    fn step_length(&self) -> f64 {
-        self.step
+    fn gather(&mut self) {
+        let events = self.engine.take_events();
+        self.loose.extend(events.iter().find(|event| event.kind == "contact-loose").cloned());
+        self.loose.truncate(1);
+        self.events.extend(events);
     }
 
-    fn frame(&self, index: u32, carried: &Carried) -> Frame {
-        let Some(sample) = self.sample() else { return Frame::from([]) };
-        // The pieces before are in the ledger too.
-        let ledger = carried.whole(&self.ledger());
-        encode(&self.loaded.model, &Sample { ledger, ..sample }, index)
+    /// The length of a step, s.
+    pub(crate) fn step_length(&self) -> f64 {
+        self.h
     }
 
-    fn state(&self) -> &State {
-        &self.loaded.model.start
+    /// The frame of now.
+    pub(crate) fn frame(&mut self, index: u32, carried: &Carried) -> Frame {
+        let model = self.model;
+        let sample = self.engine.sample();
+        // The engines before are in the ledger too.
+        let sample = Sample { ledger: carried.whole(&sample.ledger), ..sample };
+        encode(model, &sample, index)
     }
 
-    fn ledger(&self) -> Ledger {
-        let now = self.sample().map_or_else(Ledger::default, |sample| sample.ledger);
-        let none = Ledger { work: 0.0, dissipation: 0.0, impact_loss: 0.0, ..now };
-        self.carried.whole(&none)
+    /// The state of now.
+    pub(crate) fn state(&self) -> &State {
+        self.engine.state()
     }
 
-    fn pull(&mut self, hand: Option<Hand>) -> Result<(), String> {
-        if self.equations.is_some() && hand.is_some() {
-            return Err(
-                "derived equations have no hand: bodies are dragged with the impulse or dae engine"
-                    .to_owned(),
-            );
-        }
-        let forces = &mut self.loaded.model.forces;
-        forces.retain(|force| !matches!(force.kind, ForceKind::Hand(_)));
-        if let Some(hand) = hand {
-            forces.push(Force { name: "hand".to_owned(), kind: ForceKind::Hand(hand) });
-        }
-        Ok(())
+    /// The ledger since this engine took over.
+    pub(crate) fn ledger(&self) -> Ledger {
+        self.engine.ledger()
     }
 
-    fn take_events(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.last.events)
+    /// Lets a hand pull, or go.
+    pub(crate) fn pull(&mut self, hand: Option<Hand>) -> Grip {
+        self.engine.pull(hand)
+    }
+
+    /// Takes the events since the last call.
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The verdict on the motion since this engine took over.
+    pub(crate) fn verdict(&self, failure: Option<&str>) -> Verdict {
+        let report = RunReport { events: self.loose.clone(), ..self.engine.report() };
+        let (model, settings) = (self.model, &self.settings);
+        self.judge.clone().verdict(model, settings, &report, failure, self.engine.refused())
     }
 }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use gelenk::model::{Event, Model, Observer, RunSettings, Sample};
+use gelenk::verdict::VerdictLimits;
 use serde_json::{Value, json};
 
 use crate::frame::encode;
@@ -65,10 +66,20 @@ impl Ghosts {
         let hub = Arc::clone(&self.hub);
         std::thread::spawn(move || {
             let mut watch = Watch { model: &loaded.model, hub: &hub, id };
-            let result = gelenk::simulate_loaded(&loaded, &settings, &mut watch);
-            let failed = result.err().map(|error| error.to_string());
+            let limits = VerdictLimits::default();
+            let source = (&loaded).into();
+            let judged = gelenk::simulate_judged(source, &settings, limits, &mut watch);
+            let (failed, verdict) = match judged {
+                Ok(judged) => {
+                    (judged.result.err().map(|error| error.to_string()), Some(judged.verdict))
+                }
+                Err(error) => (Some(error.to_string()), None),
+            };
             hub.change(id, |run| {
                 run.growing = false;
+                if let Some(verdict) = verdict {
+                    run.set_fact("verdict", json!(verdict));
+                }
                 if let Some(reason) = failed {
                     run.set_fact("failed", Value::from(reason));
                 }

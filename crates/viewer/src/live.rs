@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
+use gelenk::engine::{self, Grip};
 use gelenk::model::force::Hand;
 use gelenk::model::math::Vec3;
 use gelenk::model::{BodyId, Loaded, RunSettings, State};
+use gelenk::verdict::Verdict;
 use serde_json::{Value, json};
 
 use crate::carry::carry;
-use crate::engine::{Carried, Engine, Pieces, Stepping};
+use crate::engine::{Carried, Motion, live_settings, with_hand};
 use crate::hub::{Hub, Run};
 use crate::message::Wish;
 use crate::scene::scene;
@@ -49,7 +51,12 @@ pub(crate) struct Live {
     /// What pages should know: a failure, or what happened to a wish.
     message: Option<String>,
     failed: bool,
+    /// On the motion since the newest engine took over.
+    verdict: Verdict,
     real_time_factor: f64,
+    /// Simulated time that is due, s, and when it was looked at last.
+    due: f64,
+    clock: Instant,
 }
 
 /// Why a session ends.
@@ -80,7 +87,10 @@ impl Live {
             carried: Carried::default(),
             message: None,
             failed: false,
+            verdict: Verdict::default(),
             real_time_factor: 0.0,
+            due: 0.0,
+            clock: Instant::now(),
         }
     }
 
@@ -89,9 +99,8 @@ impl Live {
         let mut state = self.loaded.model.start.clone();
         loop {
             let loaded = Arc::clone(&self.loaded);
-            let made = self.engine(&loaded, state.clone());
-            let next = match made {
-                Ok(mut engine) => self.session(&mut *engine, commands),
+            let next = match self.begin(&loaded, &state, commands) {
+                Ok(next) => next,
                 Err(reason) => self.refuse(&reason, &loaded, state, commands),
             };
             match next {
@@ -101,14 +110,22 @@ impl Live {
         }
     }
 
-    fn engine<'m>(&self, loaded: &'m Loaded, state: State) -> Result<Box<dyn Engine + 'm>, String> {
-        match self.settings.engine.as_str() {
-            "impulse" => {
-                Ok(Box::new(Stepping::new(&loaded.model, &self.settings, state)?)
-                    as Box<dyn Engine>)
-            }
-            _ => Ok(Box::new(Pieces::new(loaded, &self.settings, state, TICK)?)),
-        }
+    /// Begins a session at a state; an error says why the engine cannot.
+    fn begin(
+        &mut self,
+        loaded: &Loaded,
+        state: &State,
+        commands: &Receiver<Command>,
+    ) -> Result<Next, String> {
+        let kind = engine::named(&self.settings).map_err(|error| error.to_string())?;
+        let settings = live_settings(kind, &self.settings);
+        let held = self.hand.filter(|_| kind.takes_hand_as_force());
+        let held = held.map(|(_, hand)| with_hand(loaded, hand));
+        let loaded = held.as_ref().unwrap_or(loaded);
+        let ready = kind.prepare(loaded.into(), &settings).map_err(|error| error.to_string())?;
+        let engine = ready.start(&settings, state).map_err(|failure| failure.to_string())?;
+        let mut motion = Motion::new(engine, kind, &loaded.model, settings, TICK);
+        Ok(self.session(&mut motion, commands))
     }
 
     /// An engine that cannot take the model: back to the impulse engine, or to the start.
@@ -120,8 +137,9 @@ impl Live {
         commands: &Receiver<Command>,
     ) -> Next {
         self.message = Some(reason.to_owned());
-        if self.settings.engine != "impulse" {
-            "impulse".clone_into(&mut self.settings.engine);
+        let usual = RunSettings::default().engine;
+        if self.settings.engine != usual {
+            self.settings.engine = usual;
             return Next::Again(state);
         }
         if state != loaded.model.start {
@@ -143,27 +161,24 @@ impl Live {
     }
 
     /// Runs one engine until it is to be another.
-    fn session(&mut self, engine: &mut dyn Engine, commands: &Receiver<Command>) -> Next {
+    fn session(&mut self, engine: &mut Motion<'_>, commands: &Receiver<Command>) -> Next {
         if let Some((_, hand)) = self.hand
-            && engine.pull(Some(hand)).is_err()
+            && matches!(engine.pull(Some(hand)), Grip::Never(_))
         {
             self.hand = None;
         }
         self.carried.join(&engine.ledger());
         self.publish(engine);
         self.tell();
-        let mut clock = Instant::now();
         let (mut told, mut told_t) = (Instant::now(), engine.state().t);
-        // Simulated time that is due, s.
-        let mut due = 0.0;
         loop {
             loop {
                 let command = if self.playing {
                     commands.try_recv()
                 } else {
                     let command = commands.recv().map_err(|_| TryRecvError::Disconnected);
-                    clock = Instant::now();
-                    (told, told_t) = (clock, engine.state().t);
+                    self.clock = Instant::now();
+                    (told, told_t) = (self.clock, engine.state().t);
                     command
                 };
                 match command {
@@ -177,15 +192,15 @@ impl Live {
                 }
             }
             let now = Instant::now();
-            due += self.speed * (now - clock).as_secs_f64();
-            clock = now;
+            self.due += self.speed * (now - self.clock).as_secs_f64();
+            self.clock = now;
             // Who falls behind runs slower than the clock, and says so.
-            due = due.min(self.speed * 0.1 + engine.step_length());
+            self.due = self.due.min(self.speed * 0.1 + engine.step_length());
             let mut moved = false;
-            while due >= engine.step_length() {
-                due -= engine.step_length();
+            while self.due >= engine.step_length() {
+                self.due -= engine.step_length();
                 if !self.step(engine) {
-                    due = 0.0;
+                    self.due = 0.0;
                     break;
                 }
                 moved = true;
@@ -199,6 +214,7 @@ impl Live {
             let since = told.elapsed().as_secs_f64();
             if since > TELLING {
                 self.real_time_factor = (engine.state().t - told_t) / since;
+                self.verdict = engine.verdict(None);
                 (told, told_t) = (Instant::now(), engine.state().t);
                 self.tell();
             }
@@ -218,7 +234,7 @@ impl Live {
     }
 
     /// The end of a session: the next one goes on with the ledger, unless it begins at the start.
-    fn leave(&mut self, engine: &dyn Engine, next: Next) -> Next {
+    fn leave(&mut self, engine: &Motion<'_>, next: Next) -> Next {
         match &next {
             Next::Again(state) if state != &self.loaded.model.start => {
                 self.carried.add(&engine.ledger());
@@ -229,10 +245,11 @@ impl Live {
     }
 
     /// One step; false where it failed, and then everything stands still.
-    fn step(&mut self, engine: &mut dyn Engine) -> bool {
+    fn step(&mut self, engine: &mut Motion<'_>) -> bool {
         match engine.step() {
             Ok(()) => true,
             Err(reason) => {
+                self.verdict = engine.verdict(Some(&reason));
                 self.message = Some(reason);
                 self.failed = true;
                 self.playing = false;
@@ -243,15 +260,15 @@ impl Live {
     }
 
     /// Does what a client wishes; gives the next session if this one ends.
-    fn obey(&mut self, engine: &mut dyn Engine, command: Command) -> Option<Next> {
+    fn obey(&mut self, engine: &mut Motion<'_>, command: Command) -> Option<Next> {
         let Command { client, wish } = command;
         let Some(wish) = wish else {
-            self.release(engine, client);
-            return None;
+            return self.release(engine, client);
         };
         match wish {
             Wish::Play { playing } => {
                 self.playing = playing && !self.failed;
+                (self.due, self.clock) = (0.0, Instant::now());
                 self.tell();
             }
             Wish::Step { count } => {
@@ -260,6 +277,9 @@ impl Live {
                     if self.failed || !self.step(engine) {
                         break;
                     }
+                }
+                if !self.failed {
+                    self.verdict = engine.verdict(None);
                 }
                 self.publish(engine);
                 self.tell();
@@ -286,40 +306,46 @@ impl Live {
                 }
                 let (point, target) = (Vec3::from(point), Vec3::from(target));
                 let h = engine.step_length();
-                self.hold(engine, client, Hand::new(model, BodyId(body), point, target, h));
+                let hand = Hand::new(model, BodyId(body), point, target, h);
+                return self.hold(engine, client, hand);
             }
             Wish::Pull { target } => {
                 if let Some((holder, hand)) = self.hand
                     && holder == client
                 {
-                    self.hold(engine, client, Hand { target: Vec3::from(target), ..hand });
+                    let hand = Hand { target: Vec3::from(target), ..hand };
+                    return self.hold(engine, client, hand);
                 }
             }
-            Wish::Release => self.release(engine, client),
+            Wish::Release => return self.release(engine, client),
             Wish::Frames { .. } | Wish::Ghost { .. } | Wish::Drop { .. } => {}
         }
         None
     }
 
-    fn hold(&mut self, engine: &mut dyn Engine, client: u64, hand: Hand) {
+    /// Lets a client's hand pull; the next session if the engine must begin anew with it.
+    fn hold(&mut self, engine: &mut Motion<'_>, client: u64, hand: Hand) -> Option<Next> {
         match engine.pull(Some(hand)) {
-            Ok(()) => self.hand = Some((client, hand)),
-            Err(reason) => {
+            Grip::Taken => self.hand = Some((client, hand)),
+            Grip::Anew => {
+                self.hand = Some((client, hand));
+                return Some(Next::Again(engine.state().clone()));
+            }
+            Grip::Never(reason) => {
                 self.message = Some(reason);
                 self.tell();
             }
         }
+        None
     }
 
-    fn release(&mut self, engine: &mut dyn Engine, client: u64) {
-        if self.hand.is_some_and(|(holder, _)| holder == client) {
-            self.hand = None;
-            // Letting go never fails.
-            let _ = engine.pull(None);
-        }
+    fn release(&mut self, engine: &mut Motion<'_>, client: u64) -> Option<Next> {
+        self.hand.take_if(|(holder, _)| *holder == client)?;
+        let anew = engine.pull(None) == Grip::Anew;
+        anew.then(|| Next::Again(engine.state().clone()))
     }
 
-    fn switch(&mut self, engine: &dyn Engine, name: &str) -> Option<Next> {
+    fn switch(&mut self, engine: &Motion<'_>, name: &str) -> Option<Next> {
         if !gelenk::ENGINES.contains(&name) {
             self.message = Some(format!("there is no engine `{name}`"));
             self.tell();
@@ -327,6 +353,7 @@ impl Live {
         }
         self.message = None;
         self.failed = false;
+        self.verdict = Verdict::default();
         name.clone_into(&mut self.settings.engine);
         Some(Next::Again(engine.state().clone()))
     }
@@ -380,11 +407,12 @@ impl Live {
     fn start_anew(&mut self) {
         self.hand = None;
         self.failed = false;
+        self.verdict = Verdict::default();
         self.message = None;
         self.hub.change(0, Run::clear);
     }
 
-    fn publish(&mut self, engine: &mut dyn Engine) {
+    fn publish(&mut self, engine: &mut Motion<'_>) {
         let events = engine.take_events();
         if !events.is_empty() {
             self.hub.change(0, |run| run.add_events(&events));
@@ -400,6 +428,7 @@ impl Live {
             "mode": "live",
             "playing": self.playing,
             "failed": self.failed,
+            "verdict": self.verdict,
             "speed": self.speed,
             "engine": self.settings.engine,
             "engines": gelenk::ENGINES,

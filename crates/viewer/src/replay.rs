@@ -26,6 +26,7 @@ pub(crate) fn open(hub: &Hub, path: &Path, limits: Limits) -> Result<Option<Maki
     let label = format!("{name} ({})", header.settings.engine);
     let facts = json!({
         "settings": gelenk::report::settings_json(&header.settings),
+        "verdict": recording.certificate().map(|certificate| &certificate.verdict),
         "certificate": recording.certificate(),
         "integrity": recording.integrity().to_string(),
     });

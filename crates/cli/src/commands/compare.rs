@@ -14,7 +14,7 @@ use crate::args::CompareArgs;
 use crate::show::{BAD, BOLD, DIM, GOOD, styled, width};
 use crate::source::{self, Start};
 use crate::text::{Align, Table, grouped, sig, wrap};
-use crate::{files, interrupt, reports};
+use crate::{files, interrupt, judged, reports};
 
 /// Longer comparisons of chaotic models measure chaos; this is the default end, s.
 const USUAL_DURATION: f64 = 1.0;
@@ -53,9 +53,16 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
     }
     let exit = if comparison.agree { Exit::Done } else { Exit::Negative };
     let mut answer = Answer::done(Value::Object(json), text).exit(exit);
+    judged::tell(&mut answer, &comparison.verdict, manner);
     if let Some(path) = &args.report {
         let report = reports::of_comparison(&loaded, &options, &comparison);
         reports::write(&mut answer, path, &report, manner)?;
+    }
+    // That they disagree is an answer.
+    if comparison.agree
+        && let Some(failure) = judged::refused(&comparison.verdict, args.strict)
+    {
+        return Ok(answer.failed(failure));
     }
     Ok(answer)
 }
@@ -118,6 +125,7 @@ fn to_json(model: &Model, options: &CompareOptions, comparison: &Comparison) -> 
                 "max_position_error": run.gap,
                 "energy_max_abs_error": run.energy_error,
                 "energies": run.energies,
+                "verdict": run.verdict,
             })
         })
         .collect();

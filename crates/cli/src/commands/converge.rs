@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::show::{BOLD, DIM, styled, width};
 use crate::source::{self, Start};
 use crate::text::{Align, Table, sig, wrap};
-use crate::{files, interrupt, reports};
+use crate::{files, interrupt, judged, reports};
 
 /// Longer studies of chaotic models measure chaos; this is the default end, s.
 const USUAL_DURATION: f64 = 1.0;
@@ -52,8 +52,12 @@ pub(crate) fn run(args: &ConvergeArgs, manner: Manner) -> Result<Answer, Failure
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
     let mut answer = Answer::done(Value::Object(json), text);
+    judged::tell(&mut answer, &study.verdict, manner);
     if let Some(path) = &args.report {
         reports::write(&mut answer, path, &reports::of_study(&loaded, &study), manner)?;
+    }
+    if let Some(failure) = judged::refused(&study.verdict, args.strict) {
+        return Ok(answer.failed(failure));
     }
     Ok(answer)
 }

@@ -11,7 +11,7 @@ use gelenk::optimize::interior::Status;
 use gelenk::optimize::problem::{Failed, Finished, Live, Problem, RunOptions, Solution, optimize};
 use gelenk::optimize::{
     CheckpointError, DaeCertificate, answer_json, certify_by_dae, gallery, record_found,
-    status_word,
+    status_word, verdict_on,
 };
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::reports::{History, of_optimum};
 use crate::show::{BOLD, DIM, GOOD, HINT, WARN, styled, width};
 use crate::source::{bad_model, read_standard_input};
 use crate::text::{Align, Table, sig};
-use crate::{files, interrupt, reports, show};
+use crate::{files, interrupt, judged, reports, show};
 
 /// The largest file of a motion that is read, bytes.
 const MOST_MOTION: u64 = 1 << 30;
@@ -170,9 +170,12 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
             }
         }
     }
+    let verdict = verdict_on(&finished, again.as_ref());
     let mut answer = Answer::done(Value::Object(json), text);
+    judged::tell(&mut answer, &verdict, manner);
     if let (Some(path), Some(history)) = (&args.report, &history) {
-        let page = of_optimum(&problem, &file, &options, &finished, history, wall_seconds);
+        let mut page = of_optimum(&problem, &file, &options, &finished, history, wall_seconds);
+        judged::report(&mut page, &verdict);
         let fault = (best.status != Status::Optimal).then_some("failed");
         let path = &files::place_of(path, Kind::Report, fault);
         if let Err(error) = reports::write(&mut answer, path, &page, manner) {
@@ -209,6 +212,8 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     if best.status != Status::Optimal {
         let failure = Failure::new(Exit::Failed, best.message.clone())
             .help("more iterations (--max-iterations), another guess, more starts (--starts 20) or a homotopy may help");
+        answer = answer.failed(failure);
+    } else if let Some(failure) = judged::refused(&verdict, args.strict) {
         answer = answer.failed(failure);
     }
     Ok(answer)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gelenk::accuracy::AccuracyError;
+use gelenk::engine::{Judged, Steps};
 use gelenk::export::sample_json;
 use gelenk::files::Kind;
 use gelenk::film::film_strip;
@@ -14,7 +15,7 @@ use gelenk::model::{
 };
 use gelenk::recording::{FileSink, Header};
 use gelenk::thin::Thinned;
-use gelenk::verdict::{Grade, Judge, Verdict};
+use gelenk::verdict::{Verdict, VerdictLimits};
 use gelenk::{Recorder, RecordingError};
 use gelenk_viewer::report::Motion;
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ use crate::show::{BOLD, HINT, styled, width};
 use crate::source::{self, Start};
 use crate::summary::summary;
 use crate::text::{Align, Table, bytes, counted, sig};
-use crate::{files, interrupt, reports, show};
+use crate::{files, interrupt, judged, reports, show};
 
 /// How many states are kept for a film strip.
 pub(super) const MOST_FRAMES: usize = 2000;
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     let model = &loaded.model;
     let settings = settings(args, model)?;
     refuse(model, &settings)?;
+    let limits = verdict_limits(&args.verdict_limit)?;
     interrupt::be_graceful();
     let settings = chosen(model, settings)?;
     let output = output(args, model, manner);
@@ -49,7 +51,8 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     files::check_places(outputs, &args.model.model, manner)?;
     let recorder = match &output {
         Some(path) => {
-            let header = Header::of_loaded(&loaded, &args.model.set, &settings);
+            let mut header = Header::of_loaded(&loaded, &args.model.set, &settings);
+            header.limits = limits;
             let recorder = Recorder::create_with(path, header, manner.overwrite);
             Some(recorder.map_err(|error| recording_failure(&error))?)
         }
@@ -57,7 +60,6 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     };
     let mut watch = Watch {
         model,
-        judge: Judge::default(),
         recorder,
         film: args.film.as_ref().map(|_| Thinned::new(MOST_FRAMES)),
         motion: args.report.as_ref().map(|_| Motion::default()),
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         stopped_by_user: false,
     };
     let begin = Instant::now();
-    let result = source::simulate(&loaded, &settings, &mut watch)?;
+    let Judged { result, verdict } = source::simulate(&loaded, &settings, limits, &mut watch)?;
     let wall_seconds = begin.elapsed().as_secs_f64();
     watch.progress.clear();
 
@@ -77,7 +79,6 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         Ok(report) => report,
         Err(failure) => &failure.report,
     };
-    let verdict = watch.judge.verdict(model, &settings, report);
     let mut answer = Parts { model, settings: &settings, report, verdict: &verdict, wall_seconds }
         .answer(&loaded, &watch, manner);
     // Whatever happened: what was reached is saved, then told.
@@ -135,6 +136,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
             reason,
             wall_seconds,
             motion,
+            &verdict,
             certificate.as_ref(),
         );
         let path = &files::place_of(path, Kind::Report, fault);
@@ -152,7 +154,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     if watch.stopped_by_user || report.stopped && interrupt::requested() {
         return Ok(answer.failed(stopped(report, &settings, output.as_deref())));
     }
-    if let Some(failure) = refused(&verdict, args.strict) {
+    if let Some(failure) = judged::refused(&verdict, args.strict) {
         return Ok(answer.failed(failure));
     }
     if output.is_some() || args.film.is_some() {
@@ -161,14 +163,14 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     Ok(answer)
 }
 
-/// The failure that a verdict is.
-fn refused(verdict: &Verdict, strict: bool) -> Option<Failure> {
-    let finding = verdict.findings.first()?;
-    let wrong = finding.grade == Grade::Failed || strict;
-    wrong.then(|| {
-        let message = format!("the result is {}: {}", finding.grade, finding.message);
-        Failure::new(Exit::Failed, message).help(finding.help.clone())
-    })
+/// The limits of the verdict with those of the command line.
+fn verdict_limits(changes: &[(String, f64)]) -> Result<VerdictLimits, Failure> {
+    let mut limits = VerdictLimits::default();
+    for (name, value) in changes {
+        let set = limits.set(name, *value);
+        set.map_err(|why| Failure::input(format!("--verdict-limit {name}: {why}")))?;
+    }
+    Ok(limits)
 }
 
 /// The model's settings with those of the command line.
@@ -196,19 +198,16 @@ fn settings(args: &RunArgs, model: &Model) -> Result<RunSettings, Failure> {
 
 /// Refuses a model that its engine cannot run, before any file is written.
 fn refuse(model: &Model, settings: &RunSettings) -> Result<(), Failure> {
-    if settings.engine == "lagrange" {
-        gelenk::lagrange::check_model(model).map_err(|error| Failure::input(error.to_string()))?;
-    }
-    if settings.engine == "dae" && settings.contact != "none" {
-        gelenk::dae::check_model(model).map_err(|error| Failure::input(error.to_string()))?;
-    }
-    Ok(())
+    let Some(kind) = gelenk::engine::find(&settings.engine) else { return Ok(()) };
+    kind.check_model(model, settings).map_err(|error| Failure::input(error.to_string()))
 }
 
 /// The settings with step and order for the accuracy asked for, if any.
 fn chosen(model: &Model, settings: RunSettings) -> Result<RunSettings, Failure> {
     // The other engines choose their steps themselves.
-    if settings.accuracy.is_none() || settings.engine != "impulse" {
+    let kind = gelenk::engine::find(&settings.engine);
+    let own = kind.is_some_and(|kind| kind.steps() == Steps::Own);
+    if settings.accuracy.is_none() || own {
         return Ok(settings);
     }
     let watch = &mut || {
@@ -242,7 +241,6 @@ fn output(args: &RunArgs, model: &Model, manner: Manner) -> Option<PathBuf> {
 /// Watches a run for all that want to know.
 struct Watch<'m> {
     model: &'m Model,
-    judge: Judge,
     recorder: Option<Recorder<FileSink>>,
     /// Samples for the film strip, if one is wanted.
     film: Option<Thinned>,
@@ -266,7 +264,6 @@ impl Observer for Watch<'_> {
                 self.corrected_start = Some(now.clone());
             }
         }
-        self.judge.sample(sample);
         if let Some(film) = &mut self.film {
             film.push(sample.state);
         }
@@ -328,28 +325,15 @@ impl Parts<'_> {
             }
             warnings.push(warning);
         }
-        for finding in &verdict.findings {
-            let warning = format!("{}; {}", finding.message, finding.help);
-            // The failure is shown by itself.
-            if manner.talks() && finding.grade == Grade::Doubtful {
-                show::warning(&warning);
-            }
-            warnings.push(warning);
-        }
         let mut json = gelenk::report::run_json(model, settings, report, wall_seconds);
-        json.insert("verdict".to_owned(), json!(verdict));
         json.insert("samples".to_owned(), watch.samples.clone().into());
         json.insert("final".to_owned(), gelenk::start::start_json(model, &report.state));
         json.insert("warnings".to_owned(), json!(warnings));
         let mut text = summary(model, settings, report, wall_seconds);
         text.push_str(&states_text(model, &watch.states, watch.samples.len()));
-        let style = match verdict.grade {
-            Grade::Good => show::GOOD,
-            Grade::Doubtful => show::WARN,
-            Grade::Failed => show::BAD,
-        };
-        let _ = writeln!(text, "\nverdict: {}", styled(style, verdict.grade));
-        Answer::done(Value::Object(json), text)
+        let mut answer = Answer::done(Value::Object(json), text);
+        judged::tell(&mut answer, verdict, manner);
+        answer
     }
 }
 

@@ -1,13 +1,14 @@
 //! `gelenk verify`: a recording run again and compared bit by bit.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use gelenk::RecordingError;
 use gelenk::model::{Event, Observer, Sample};
-use gelenk::optimize::Recorded;
+use gelenk::optimize::{Recorded, replay_finding};
 use gelenk::recording::{Header, Integrity, VerifyError, VerifyReport, verify};
+use gelenk::verdict::{Finding, Level, VerdictLimits};
 use serde_json::{Value, json};
 
 use crate::Manner;
@@ -16,7 +17,7 @@ use crate::args::VerifyArgs;
 use crate::progress::Progress;
 use crate::show::{BAD, GOOD, WARN, styled, width};
 use crate::text::{bytes, sig, wrap};
-use crate::{files, interrupt, source};
+use crate::{files, interrupt, judged, source};
 
 /// Tolerance of the DAE engine when it runs an optimal motion again.
 const AGAIN: f64 = 1e-11;
@@ -28,7 +29,9 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
     let limits = source::limits(&args.limit)?;
     let kept = RefCell::new(None);
     let optimum = RefCell::new(None);
+    let limits_of_verdict = Cell::new(VerdictLimits::default());
     let load = |header: &Header| {
+        limits_of_verdict.set(header.limits);
         let loaded = header.load(limits)?;
         optimum.replace(Recorded::of(header, limits)?);
         let model = loaded.model.clone();
@@ -44,11 +47,11 @@ pub(crate) fn run(args: &VerifyArgs, manner: Manner) -> Result<Answer, Failure> 
         if let Some(recorded) = optimum.borrow().as_ref() {
             let result = recorded.replay(&mut watch);
             watch.progress.clear();
-            return result.map(Ok);
+            return result.map(|report| Ok(report).into());
         }
         let kept = kept.borrow();
         let loaded = kept.as_ref().ok_or("the model is not loaded")?;
-        let result = source::simulate(loaded, settings, &mut watch);
+        let result = source::simulate(loaded, settings, limits_of_verdict.get(), &mut watch);
         watch.progress.clear();
         result.map_err(|failure| failure.message)
     });
@@ -100,7 +103,7 @@ fn answer(args: &VerifyArgs, report: &VerifyReport) -> Answer {
     let certificate = report.recorded.as_ref().map(|c| serde_json::to_value(c).unwrap_or_default());
     let json = json!({
         "recording": path.to_string(),
-        "verified": report.ok,
+        "verified": report.ok && report.verdict.is_good(),
         "reproduced": report.reproduced,
         "run_failed": report.run_failed,
         "verdict": report.verdict,
@@ -116,7 +119,8 @@ fn answer(args: &VerifyArgs, report: &VerifyReport) -> Answer {
         "state_hash": report.again.state_hash,
         "certificate": certificate.unwrap_or(Value::Null),
     });
-    let exit = if report.ok { Exit::Done } else { Exit::Negative };
+    let strict = args.strict && !report.verdict.is_good();
+    let exit = if report.ok && !strict { Exit::Done } else { Exit::Negative };
     Answer::done(json, text(args, report)).exit(exit)
 }
 
@@ -134,6 +138,22 @@ fn answer_of_optimum(
     if missed.is_some() {
         report.ok = false;
         report.no_optimum.get_or_insert_with(|| "infeasible".to_owned());
+    }
+    if let Some((condition, by)) = &missed {
+        report.verdict.push(Finding {
+            level: Level::Failed,
+            quantity: "status".to_owned(),
+            value: by.abs(),
+            limit: 0.0,
+            time: None,
+            element: Some(condition.clone()),
+            cause: format!("`{condition}` is missed by {}", sig(*by, 2)),
+            remedy: "optimize again".to_owned(),
+        });
+    }
+    if let Some(finding) = certificate.as_ref().and_then(replay_finding) {
+        report.ok &= finding.level < Level::Failed;
+        report.verdict.push(finding);
     }
     let report = &report;
     let mut answer = answer(args, report);
@@ -160,7 +180,16 @@ fn answer_of_optimum(
 
 fn text(args: &VerifyArgs, report: &VerifyReport) -> String {
     let path = args.recording.display();
-    let mut out = if report.ok {
+    let doubtful = report.verdict.level == Level::Doubtful;
+    let mut out = if report.ok && doubtful {
+        // What is not good is never called verified.
+        format!(
+            "{} {path}: {} of `{}`, the same bit by bit, but the result is doubtful\n",
+            styled(WARN, "reproduced"),
+            bytes(report.recorded_bytes),
+            report.again.model,
+        )
+    } else if report.ok {
         let how = report.recorded.as_ref().map_or_else(String::new, |c| format!(", {}", c.end));
         format!(
             "{} {path}: {} of `{}`{how}, the same bit by bit\n",
@@ -173,6 +202,13 @@ fn text(args: &VerifyArgs, report: &VerifyReport) -> String {
         out.push_str(&wrap(&report.to_string(), 2, width()));
         out
     };
+    for finding in &report.verdict.findings {
+        let finding = format!("{}: {}; {}", finding.level, finding.cause, finding.remedy);
+        out.push_str(&wrap(&finding, 2, width()));
+    }
+    if report.recorded.is_some() {
+        let _ = writeln!(out, "verdict: {}", judged::word(&report.verdict));
+    }
     if report.version_differs() {
         let note = format!(
             "recorded by gelenk {}, run again by {}",

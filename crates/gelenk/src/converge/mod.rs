@@ -17,7 +17,9 @@ use std::time::Instant;
 
 use gelenk_model::{BodyId, BodyKind, Model, Observer, RunReport, RunSettings, Sample, State};
 
-use crate::simulate::{SimulateError, simulate};
+use crate::engine::Judged;
+use crate::simulate::{SimulateError, simulate_judged};
+use crate::verdict::{Verdict, VerdictLimits};
 
 pub use plot::plot_svg;
 
@@ -95,6 +97,8 @@ pub struct Study {
     pub reference: Level,
     /// Below this an error says nothing, for each quantity.
     pub floors: Vec<f64>,
+    /// The verdict on the reference: what all errors are measured by.
+    pub verdict: Verdict,
 }
 
 /// Why a study ended without a result.
@@ -226,8 +230,9 @@ pub fn converge(
         .map(|(q, e)| (ABOVE_REFERENCE * e).max(ROUNDING * q.size(&reference)))
         .collect();
     let levels = outcomes.iter().map(|outcome| outcome.level(errors(outcome))).collect();
+    let verdict = reference.verdict.clone();
     let reference = reference.level(reference_errors);
-    Ok(Study { settings, quantities, levels, reference, floors })
+    Ok(Study { settings, quantities, levels, reference, floors, verdict })
 }
 
 /// Step and order of each run: the levels, the reference, the reference's check.
@@ -270,6 +275,7 @@ struct Outcome {
     order: u32,
     states: Vec<State>,
     report: RunReport,
+    verdict: Verdict,
     wall_seconds: f64,
 }
 
@@ -283,14 +289,18 @@ impl Runs<'_> {
             watch: &mut |t| (self.watch)((self.done + work * t / settings.duration) / self.total),
         };
         let begin = Instant::now();
-        let report = simulate(self.model, &settings, &mut collector)
-            .map_err(|error| StudyError::Failed { step: h, error })?;
+        let limits = VerdictLimits::default();
+        let failed = |error| StudyError::Failed { step: h, error };
+        let Judged { result, verdict } =
+            simulate_judged(self.model.into(), &settings, limits, &mut collector)
+                .map_err(failed)?;
+        let report = result.map_err(|failure| failed(failure.into()))?;
         let wall_seconds = begin.elapsed().as_secs_f64();
         if report.stopped {
             return Err(StudyError::Stopped);
         }
         self.done += work;
-        Ok(Outcome { step: h, order, states, report, wall_seconds })
+        Ok(Outcome { step: h, order, states, report, verdict, wall_seconds })
     }
 }
 

@@ -10,20 +10,20 @@
 
 mod look;
 
-use std::ops::ControlFlow;
-
 pub use gelenk_lagrange::Numeric;
 use gelenk_lagrange::from_model;
-use gelenk_model::force::Account;
+use gelenk_model::force::{Account, Hand};
 use gelenk_model::{
     Event, Ledger, Loaded, Model, Observer, Reaction, RowKind, RunFailure, RunReport, RunSettings,
     Sample, State,
 };
-use gelenk_ode::{Failure, Integrator, Method, Options, Stop, System};
+use gelenk_ode::{Integrator, Method, Options, Stop, System};
 
-use crate::simulate::SimulateError;
-use crate::times::Times;
+use crate::engine::{Engine, EngineKind, Failure, Grip, Ready, Source, Step, Steps, empty_report};
+use crate::simulate::{SimulateError, simulate_loaded};
 use look::{Look, still};
+
+const NAME: &str = "lagrange";
 
 /// The local error of a run without an accuracy of its own, relative and absolute.
 pub const TOLERANCE: f64 = 1e-12;
@@ -48,7 +48,7 @@ pub fn check_model(model: &Model) -> Result<(), SimulateError> {
         let reason = format!(
             "{element}: {what} is no part of Lagrange's equations; run it with the impulse engine"
         );
-        Err(SimulateError::Unsupported { engine: "lagrange", reason })
+        Err(SimulateError::Unsupported { engine: NAME, reason })
     };
     for joint in &model.joints {
         let (element, properties) = (format!("joint `{}`", joint.name), &joint.properties);
@@ -75,7 +75,7 @@ pub fn check_model(model: &Model) -> Result<(), SimulateError> {
 pub fn prepare(loaded: &Loaded) -> Result<Numeric, SimulateError> {
     check_model(&loaded.model)?;
     let refuse = |error: gelenk_lagrange::DeriveError| SimulateError::Unsupported {
-        engine: "lagrange",
+        engine: NAME,
         reason: error.to_string(),
     };
     let mut system = from_model(loaded).map_err(refuse)?;
@@ -91,22 +91,64 @@ pub fn run(
     settings: &RunSettings,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, SimulateError> {
-    let numeric = prepare(loaded)?;
-    run_prepared(&loaded.model, &numeric, settings, observer).map_err(SimulateError::Failed)
+    let settings = RunSettings { engine: NAME.to_owned(), ..settings.clone() };
+    simulate_loaded(loaded, &settings, observer)
 }
 
-/// [`run()`] with equations that are there already.
-pub fn run_prepared(
-    model: &Model,
-    numeric: &Numeric,
-    settings: &RunSettings,
-    observer: &mut dyn Observer,
-) -> Result<RunReport, RunFailure> {
-    let mut run = Run::new(model, numeric)?;
-    let result = run.go(settings, observer);
-    match result {
-        Ok(stopped) => Ok(RunReport { stopped, ..run.report() }),
-        Err(reason) => Err(RunFailure { reason, element: None, report: Box::new(run.report()) }),
+/// Derived equations of motion, integrated with steps of the engine's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lagrange;
+
+impl EngineKind for Lagrange {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn steps(&self) -> Steps {
+        Steps::Own
+    }
+
+    fn check_model(&self, model: &Model, _settings: &RunSettings) -> Result<(), SimulateError> {
+        check_model(model)
+    }
+
+    fn prepare<'a>(
+        &self,
+        source: Source<'a>,
+        _settings: &RunSettings,
+    ) -> Result<Box<dyn Ready + 'a>, SimulateError> {
+        let loaded = source.loaded.ok_or(SimulateError::NeedsFile(NAME))?;
+        let numeric = prepare(loaded)?;
+        Ok(Box::new(Derived { model: source.model, numeric }))
+    }
+
+    fn with_local_error(&self, settings: RunSettings, tolerance: f64) -> RunSettings {
+        RunSettings { accuracy: Some(100.0 * tolerance), ..settings }
+    }
+
+    fn precision(&self, settings: &RunSettings) -> String {
+        format!("local errors of {:.0e}", local_tolerance(settings))
+    }
+
+    fn remedy(&self, _settings: &RunSettings) -> String {
+        "try a smaller --accuracy, or --engine impulse".to_owned()
+    }
+}
+
+/// A model with its equations.
+#[derive(Debug)]
+struct Derived<'a> {
+    model: &'a Model,
+    numeric: Numeric,
+}
+
+impl Ready for Derived<'_> {
+    fn start<'s>(
+        &'s self,
+        settings: &RunSettings,
+        state: &State,
+    ) -> Result<Box<dyn Engine + 's>, RunFailure> {
+        Ok(Box::new(Run::new(self.model, &self.numeric, settings, state)?))
     }
 }
 
@@ -149,12 +191,12 @@ impl System for Equations<'_> {
         2 * self.n + if self.books { 2 } else { 0 }
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Failure> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), gelenk_ode::Failure> {
         let n = self.n;
         let (q, qd) = (&y[..n], &y[n..2 * n]);
         let qdd = self.numeric.accelerations(q, qd, t);
         if !qdd.iter().all(|x| x.is_finite()) {
-            return Err(Failure::Domain);
+            return Err(gelenk_ode::Failure::Domain);
         }
         dy[..n].copy_from_slice(qd);
         dy[n..2 * n].copy_from_slice(&qdd);
@@ -168,7 +210,7 @@ impl System for Equations<'_> {
         Ok(())
     }
 
-    fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Failure> {
+    fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, gelenk_ode::Failure> {
         if self.numeric.n_rows() == 0 {
             return Ok(false);
         }
@@ -179,27 +221,46 @@ impl System for Equations<'_> {
     }
 }
 
-/// What a run has come to.
+/// A moment that is looked at.
+struct Moment {
+    state: State,
+    y: Vec<f64>,
+    reactions: Vec<Reaction>,
+}
+
+/// A model in motion.
 struct Run<'a> {
     model: &'a Model,
     equations: Equations<'a>,
+    integrator: Integrator,
+    /// Where the last step ended, s.
+    end: f64,
+    /// The longest part of the last step in which no joint turns too far, s.
+    part: f64,
+    /// The state that the run has come to, and its time.
+    state: State,
     y: Vec<f64>,
     t: f64,
+    seen: Moment,
     steps: u64,
     ledger: Ledger,
     energy_abs_sum: f64,
     energy_abs_max: f64,
     worst_gaps: Vec<f64>,
     worst_velocity_errors: Vec<f64>,
+    /// What has happened and was not taken yet.
     events: Vec<Event>,
-    /// The state at the last step.
-    state: State,
+    stiff_told: bool,
 }
 
 impl<'a> Run<'a> {
-    fn new(model: &'a Model, numeric: &'a Numeric) -> Result<Self, RunFailure> {
+    fn new(
+        model: &'a Model,
+        numeric: &'a Numeric,
+        settings: &RunSettings,
+        start: &State,
+    ) -> Result<Self, RunFailure> {
         let n = numeric.n();
-        let start = &model.start;
         let (mut q, mut qd) = numeric.read_state(model, start);
         numeric.project(&mut q, &mut qd, start.t);
         numeric.fit_velocities(model, start, &q, &mut qd);
@@ -225,9 +286,23 @@ impl<'a> Run<'a> {
             books,
             corrections: 0,
         };
+        let fail = |reason: String, element: Option<String>, report: RunReport| RunFailure {
+            reason,
+            element,
+            report: Box::new(report),
+        };
+        let tolerance = local_tolerance(settings);
+        let options = Options::with_tolerance(tolerance).method(Method::Auto);
+        let integrator = Integrator::new(options, start.t, &y)
+            .map_err(|error| fail(error.to_string(), None, empty_report(NAME, model, start)))?;
         let mut run = Run {
             model,
             equations,
+            integrator,
+            end: start.t,
+            part: f64::INFINITY,
+            state: start.clone(),
+            seen: Moment { state: start.clone(), y: y.clone(), reactions: Vec::new() },
             y,
             t: start.t,
             steps: 0,
@@ -237,20 +312,19 @@ impl<'a> Run<'a> {
             worst_gaps: vec![0.0; model.rows.len()],
             worst_velocity_errors: vec![0.0; model.rows.len()],
             events: Vec::new(),
-            state: start.clone(),
+            stiff_told: false,
         };
-        run.begin().map_err(|(reason, element)| RunFailure {
-            reason,
-            element,
-            report: Box::new(run.report()),
-        })?;
-        Ok(run)
+        match run.begin(start) {
+            Ok(()) => Ok(run),
+            Err((reason, element)) => Err(fail(reason, element, run.report())),
+        }
     }
 
-    /// The state at the start: near the one of the model, with velocities that fit.
-    fn begin(&mut self) -> Result<(), (String, Option<String>)> {
+    /// The state at the start: near the one given, with velocities that fit.
+    fn begin(&mut self, start: &State) -> Result<(), (String, Option<String>)> {
         self.equations.arrive(self.t, &self.y);
         self.state = self.equations.state.clone();
+        self.seen.state.clone_from(&self.state);
         let total =
             self.model.kinetic_energy(&self.state) + self.model.potential_energy(&self.state);
         self.ledger.initial = total;
@@ -267,7 +341,6 @@ impl<'a> Run<'a> {
         }
         self.worst_gaps = gaps;
         self.worst_velocity_errors = rates;
-        let start = &self.model.start;
         let mut change: f64 = 0.0;
         for (i, body) in self.model.bodies.iter().enumerate().filter(|(_, body)| !body.fixed) {
             change = change.max((self.state.s_dot[i] - start.s_dot[i]).norm());
@@ -285,111 +358,16 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs to the end; true if the observer stopped it.
-    fn go(&mut self, settings: &RunSettings, observer: &mut dyn Observer) -> Result<bool, String> {
-        for event in &self.events {
-            observer.event(event);
-        }
-        let times = Times::new(settings, self.t);
-        let tolerance = local_tolerance(settings);
-        let options = Options::with_tolerance(tolerance).method(Method::Auto);
-        let mut integrator =
-            Integrator::new(options, self.t, &self.y).map_err(|error| error.to_string())?;
-        let (mut k, mut next_at) = (1, times.first_at(self.t));
-        let (state, y) = (self.state.clone(), self.y.clone());
-        while times.at(next_at).is_some_and(|at| at <= self.t + times.near) {
-            if self.show(&state, &y, |sample| observer.at(sample)).is_break() {
-                return Ok(true);
-            }
-            next_at += 1;
-        }
-        if self.show(&state, &y, |sample| observer.sample(sample)).is_break() {
-            return Ok(true);
-        }
-        while self.t < times.end {
-            let t_old = self.t;
-            let stop = integrator.advance(&mut self.equations, times.end);
-            let stop = stop.map_err(|error| explain(&error, self.equations.numeric.n_rows()))?;
-            let t_new = if stop == Stop::End { times.end } else { integrator.t() };
-            self.steps += 1;
-            self.stiff(&integrator, observer);
-            // Joints are counted on in parts, each at most a turn of `LARGEST_TURN`.
-            let fastest = self.equations.at_step.2.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-            let part = LARGEST_TURN / fastest.max(1e-300);
-            let mut t_seen = t_old;
-            loop {
-                let sample = times.sample(k).filter(|t| *t <= t_new);
-                let at = times.at(next_at).filter(|t| *t <= t_new + times.near);
-                let wanted = [sample, at].into_iter().flatten().fold(t_new, f64::min);
-                let t = wanted.min(t_seen + part);
-                let y = self.dense(&mut integrator, t, t_new)?;
-                self.equations.arrive(t, &y);
-                t_seen = t;
-                let state = self.equations.state.clone();
-                if at.is_some_and(|at| at <= t + times.near) {
-                    next_at += 1;
-                    if self.show(&state, &y, |sample| observer.at(sample)).is_break() {
-                        self.arrived(t, &y);
-                        return Ok(true);
-                    }
-                    continue;
-                }
-                if t >= t_new {
-                    self.arrived(t, &y);
-                }
-                if sample.is_some_and(|sample| sample <= t) {
-                    k += 1;
-                    if self.show(&state, &y, |sample| observer.sample(sample)).is_break() {
-                        self.arrived(t, &y);
-                        return Ok(true);
-                    }
-                }
-                if t >= t_new {
-                    break;
-                }
-            }
-            if observer.step(self.t).is_break() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// y at a time of the last step, on the conditions.
-    fn dense(
-        &mut self,
-        integrator: &mut Integrator,
-        t: f64,
-        t_new: f64,
-    ) -> Result<Vec<f64>, String> {
-        let mut y = integrator.y().to_vec();
-        if t < t_new {
-            let found = integrator.at(&mut self.equations, t, &mut y);
-            found.map_err(|error| error.to_string())?;
+    fn dense(&mut self, t: f64) -> Result<Vec<f64>, Failure> {
+        let mut y = self.integrator.y().to_vec();
+        if t < self.end {
+            let found = self.integrator.at(&mut self.equations, t, &mut y);
+            found.map_err(|error| Failure { reason: error.to_string(), element: None })?;
             let (q, rest) = y.split_at_mut(self.equations.n);
             self.equations.numeric.project(q, &mut rest[..self.equations.n], t);
         }
         Ok(y)
-    }
-
-    /// The end of a step, or where the run is stopped: ledger and gaps there.
-    fn arrived(&mut self, t: f64, y: &[f64]) {
-        self.t = t;
-        self.y.copy_from_slice(y);
-        self.state.clone_from(&self.equations.state);
-        self.state.t = t;
-        self.ledger = self.ledger_at(&self.state, &self.y);
-        let error = self.ledger.integrator_error().abs();
-        self.energy_abs_sum += error;
-        self.energy_abs_max = self.energy_abs_max.max(error);
-        let (gaps, rates) = self.equations.look.gaps(&self.state);
-        let widen = |worst: &mut [f64], now: &[f64]| {
-            for (worst, now) in worst.iter_mut().zip(now) {
-                *worst = worst.max(*now);
-            }
-        };
-        widen(&mut self.worst_gaps, &gaps);
-        widen(&mut self.worst_velocity_errors, &rates);
     }
 
     fn ledger_at(&self, state: &State, y: &[f64]) -> Ledger {
@@ -404,30 +382,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Shows a moment; poses of `state` must have been read.
-    fn show(
-        &mut self,
-        state: &State,
-        y: &[f64],
-        see: impl FnOnce(&Sample<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let reactions = self.reactions(state, y);
-        let ledger = self.ledger_at(state, y);
-        see(&Sample {
-            step: self.steps,
-            state,
-            reactions: &reactions,
-            contacts: &[],
-            ledger,
-            worst_gaps: &self.worst_gaps,
-        })
-    }
-
-    fn reactions(&mut self, state: &State, y: &[f64]) -> Vec<Reaction> {
+    /// Forces of joints at the moment looked at.
+    fn reactions(&mut self) -> Vec<Reaction> {
         if self.model.joints.is_empty() {
             return still(self.model);
         }
         let Equations { numeric, look, n, .. } = &mut self.equations;
+        let Moment { state, y, .. } = &self.seen;
         let (q, qd) = (&y[..*n], &y[*n..2 * *n]);
         let qdd = numeric.accelerations(q, qd, state.t);
         let accelerations = numeric.body_accelerations(q, qd, &qdd, state.t);
@@ -435,35 +396,109 @@ impl<'a> Run<'a> {
     }
 
     /// Tells once where the equations were found stiff.
-    fn stiff(&mut self, integrator: &Integrator, observer: &mut dyn Observer) {
-        let told = self.events.iter().any(|event| event.kind == "stiff");
-        let Some(t) = integrator.stats().stiff_at.filter(|_| !told) else { return };
+    fn stiff(&mut self) {
+        let Some(t) = self.integrator.stats().stiff_at.filter(|_| !self.stiff_told) else { return };
+        self.stiff_told = true;
         let detail =
             "the equations are stiff here: Radau IIA of order 5 goes on from the method of order 8"
                 .to_owned();
-        let event = Event::new(t, "stiff", Vec::new(), detail);
-        observer.event(&event);
-        self.events.push(event);
+        self.events.push(Event::new(t, "stiff", Vec::new(), detail));
+    }
+}
+
+impl Engine for Run<'_> {
+    fn advance(&mut self, step: &Step) -> Result<(), Failure> {
+        let stop = self.integrator.advance(&mut self.equations, step.end).map_err(|error| {
+            Failure { reason: explain(&error, self.equations.numeric.n_rows()), element: None }
+        })?;
+        self.end = if stop == Stop::End { step.end } else { self.integrator.t() };
+        self.steps += 1;
+        self.stiff();
+        // Joints are counted on in parts, each at most a turn of `LARGEST_TURN`.
+        let fastest = self.equations.at_step.2.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        self.part = LARGEST_TURN / fastest.max(1e-300);
+        Ok(())
+    }
+
+    fn time(&self) -> f64 {
+        self.end
+    }
+
+    fn look(&mut self, t: f64) -> Result<(), Failure> {
+        self.seen.y = self.dense(t)?;
+        self.equations.arrive(t, &self.seen.y);
+        self.seen.state.clone_from(&self.equations.state);
+        Ok(())
+    }
+
+    fn reach(&self) -> f64 {
+        self.equations.at_step.0 + self.part
+    }
+
+    fn sample(&mut self) -> Sample<'_> {
+        self.seen.reactions = self.reactions();
+        Sample {
+            step: self.steps,
+            state: &self.seen.state,
+            reactions: &self.seen.reactions,
+            contacts: &[],
+            ledger: self.ledger_at(&self.seen.state, &self.seen.y),
+            worst_gaps: &self.worst_gaps,
+        }
+    }
+
+    fn arrive(&mut self) {
+        self.t = self.equations.at_step.0;
+        self.y.copy_from_slice(&self.seen.y);
+        self.state.clone_from(&self.equations.state);
+        self.state.t = self.t;
+        self.ledger = self.ledger_at(&self.state, &self.y);
+        let error = self.ledger.integrator_error().abs();
+        self.energy_abs_sum += error;
+        self.energy_abs_max = self.energy_abs_max.max(error);
+        let (gaps, rates) = self.equations.look.gaps(&self.state);
+        let widen = |worst: &mut [f64], now: &[f64]| {
+            for (worst, now) in worst.iter_mut().zip(now) {
+                *worst = worst.max(*now);
+            }
+        };
+        widen(&mut self.worst_gaps, &gaps);
+        widen(&mut self.worst_velocity_errors, &rates);
+    }
+
+    fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn ledger(&self) -> Ledger {
+        self.ledger
     }
 
     fn report(&self) -> RunReport {
         RunReport {
-            engine: "lagrange",
             t: self.t,
             steps: self.steps,
             corrections: self.equations.corrections,
-            stopped: false,
             ledger: self.ledger,
             energy_mean_abs_error: self.energy_abs_sum / self.steps.max(1) as f64,
             energy_max_abs_error: self.energy_abs_max,
             worst_gaps: self.worst_gaps.clone(),
             worst_velocity_errors: self.worst_velocity_errors.clone(),
-            worst_penetration: None,
-            contacts: Vec::new(),
-            events: self.events.clone(),
-            statistics: None,
-            state: self.state.clone(),
+            ..empty_report(NAME, self.model, &self.state)
         }
+    }
+
+    fn pull(&mut self, hand: Option<Hand>) -> Grip {
+        if hand.is_none() {
+            return Grip::Taken;
+        }
+        let why =
+            "derived equations have no hand: bodies are dragged with the impulse or dae engine";
+        Grip::Never(why.to_owned())
     }
 }
 

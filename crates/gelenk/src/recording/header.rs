@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::Lengths;
 use super::{FORMAT, RecordingError, base64};
+use crate::verdict::VerdictLimits;
 
 /// A file of the model, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +79,9 @@ pub struct Header {
     pub overrides: Vec<Override>,
     /// Engine and settings of the run.
     pub settings: RunSettings,
+    /// Limits of the verdict; left out where they are the usual ones.
+    #[serde(default, skip_serializing_if = "VerdictLimits::are_usual")]
+    pub limits: VerdictLimits,
     /// Bodies and points in the order of the samples; the world first.
     pub bodies: Vec<BodyEntry>,
     /// Joints in the order of the samples.
@@ -185,6 +189,7 @@ impl Header {
             meshes: Vec::new(),
             overrides,
             settings: settings.clone(),
+            limits: VerdictLimits::default(),
             bodies: bodies.collect(),
             joints: joints.collect(),
             rows: rows.collect(),

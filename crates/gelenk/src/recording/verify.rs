@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
-use gelenk_model::{Event, Model, Observer, RunFailure, RunReport, RunSettings, Sample};
+use gelenk_model::{Event, Model, Observer, RunSettings, Sample};
 use serde_json::Value as Json;
 
 use super::container::{
@@ -18,7 +18,8 @@ use super::state::{FIELD_NAMES, decode};
 use super::wire::{Decoder, Value};
 use super::{Header, Integrity, Optimum, Recorder, Recording, RecordingError, Sink};
 use crate::certificate::{Certificate, End};
-use crate::verdict::{Judge, Verdict};
+use crate::engine::Judged;
+use crate::verdict::Verdict;
 
 /// The first place where a recording and its re-run differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,12 +120,8 @@ pub enum VerifyError {
 /// Loads the model of a recording from the sources in its header.
 pub type Load<'a> = &'a dyn Fn(&Header) -> Result<Model, String>;
 
-/// Runs a model: an engine.
-pub type Run<'a> = &'a dyn Fn(
-    &Model,
-    &RunSettings,
-    &mut dyn Observer,
-) -> Result<Result<RunReport, RunFailure>, String>;
+/// Runs a model: an engine, and the verdict on the run.
+pub type Run<'a> = &'a dyn Fn(&Model, &RunSettings, &mut dyn Observer) -> Result<Judged, String>;
 
 /// Runs a recording again from the model and settings in it, and compares byte by byte.
 ///
@@ -168,15 +165,15 @@ fn compare(
         recorded_header.overrides.clone(),
     );
     header.meshes.clone_from(&recorded_header.meshes);
+    header.limits = recorded_header.limits;
     header.optimum.clone_from(&recorded_header.optimum);
     // The format may be older too, but then this version still writes its own: a difference that is reported.
     header.gelenk.clone_from(&recorded_header.gelenk);
 
     let ended = Rc::new(Cell::new(false));
     let mut comparison = Comparison::new(recorded, Rc::clone(&ended));
-    let (again, verdict) = {
+    let (again, mut verdict) = {
         let mut replay = Replay {
-            judge: Judge::default(),
             recorder: Recorder::new(&mut comparison, header.clone())?,
             stop_at: match recording.certificate().map(|certificate| &certificate.end) {
                 Some(End::Stopped { time }) => Some(*time),
@@ -185,22 +182,12 @@ fn compare(
             // Without a certificate nobody knows where the run ended; there is no use in going on after the recording.
             stop_at_end: recording.certificate().is_none().then_some(ended),
         };
-        let outcome =
+        let Judged { result, verdict } =
             run(&model, &recorded_header.settings, &mut replay).map_err(VerifyError::Model)?;
-        let report = match &outcome {
-            Ok(report) => report,
-            Err(failure) => &failure.report,
-        };
-        // The motion of an optimization is judged by how that ended.
-        let verdict = if recorded_header.optimum.is_none() {
-            replay.judge.verdict(&model, &recorded_header.settings, report)
-        } else {
-            Verdict::default()
-        };
         // Recordings without a verdict are compared as they are.
         let judged = recording.certificate().is_some_and(|recorded| !recorded.verdict.is_good());
         let written = if judged { verdict.clone() } else { Verdict::default() };
-        (replay.recorder.finish_with(outcome.as_ref(), written)?, verdict)
+        (replay.recorder.finish_with(result.as_ref(), written)?, verdict)
     };
     comparison.end()?;
 
@@ -212,9 +199,13 @@ fn compare(
         None => None,
     };
     let no_optimum = recorded_header.optimum.as_ref().and_then(Optimum::unsolved);
+    if let Some(status) = no_optimum {
+        verdict.push(crate::optimize::no_optimum(status, ""));
+    }
     let run_failed = match certificate.as_ref().map(|certificate| &certificate.end) {
         Some(End::Failed { reason, .. }) => Some(reason.clone()),
-        _ => verdict.failure().map(|finding| finding.message.clone()),
+        _ if no_optimum.is_some() => None,
+        _ => verdict.failure().map(|finding| finding.cause.clone()),
     };
     let reproduced = comparison.difference.is_none()
         && certificate.is_some()
@@ -239,14 +230,12 @@ fn compare(
 /// Records the re-run and stops it where the recorded run was stopped.
 struct Replay<S: Sink> {
     recorder: Recorder<S>,
-    judge: Judge,
     stop_at: Option<f64>,
     stop_at_end: Option<Rc<Cell<bool>>>,
 }
 
 impl<S: Sink> Observer for Replay<S> {
     fn sample(&mut self, sample: &Sample<'_>) -> ControlFlow<()> {
-        self.judge.sample(sample);
         self.recorder.sample(sample)?;
         self.stop(sample.state.t)
     }

@@ -4,7 +4,7 @@ import { h, sig, words } from './dom.ts';
 import { Bar } from './bar.ts';
 import { Panels } from './panels.ts';
 import { Plots } from './plots.ts';
-import type { Chunk, Facts, News, Status } from './protocol.ts';
+import type { Chunk, Facts, News, Status, Verdict } from './protocol.ts';
 import { integratorError } from './protocol.ts';
 import { standardPlots } from './quantities.ts';
 import { Run } from './run.ts';
@@ -413,9 +413,12 @@ export class App {
       ...this.ghosts.filter((ghost) => ghost.frames.length > 0 && ghost.over(this.t)).map((ghost) => `overlay ${ghost.label}: ${ghost.growing ? 'running, at' : 'ends at'} ${sig(ghost.end, 4)} s`),
       this.mode === 'live' && this.playing ? `${sig(status?.real_time_factor ?? 0, 2)} × real time` : '',
     ].filter((text) => text !== '');
-    const key = texts.join('|');
+    const verdict = this.mode === 'live' && status ? status.verdict : (run.facts?.verdict as Verdict | null | undefined);
+    const why = (verdict?.findings ?? []).map((finding) => `${finding.cause}; ${finding.remedy}`).join('\n');
+    const key = [...texts, verdict?.level ?? '', why].join('|');
     if (this.chips.dataset.key === key) return;
     this.chips.dataset.key = key;
-    this.chips.replaceChildren(...texts.map((text) => h('span', {}, text)));
+    const light = verdict ? [h('span', { class: `light ${verdict.level}`, title: why || 'nothing speaks against the result' }, verdict.level)] : [];
+    this.chips.replaceChildren(...texts.map((text) => h('span', {}, text)), ...light);
   }
 }

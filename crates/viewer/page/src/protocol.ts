@@ -73,10 +73,16 @@ export interface EventSpec {
   point: Vec | null;
 }
 
+export interface Verdict {
+  level: 'good' | 'doubtful' | 'failed';
+  findings: { level: string; quantity: string; cause: string; remedy: string; time: number | null }[];
+}
+
 export interface Status {
   mode: 'live';
   playing: boolean;
   failed: boolean;
+  verdict: Verdict;
   speed: number;
   engine: string;
   engines: string[];
