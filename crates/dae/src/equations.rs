@@ -6,7 +6,7 @@ use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::rows::{Instant, RowKind};
 use gelenk_model::signal::Work;
-use gelenk_model::{IdleAxes, Model, Pose, Reaction, State, Twist, Wrench};
+use gelenk_model::{HeldSpin, IdleAxes, Model, Pose, Reaction, State, Twist, Wrench};
 
 use crate::crossing::Crossing;
 use crate::layout::{self, Layout};
@@ -88,6 +88,8 @@ pub struct Equations<'m> {
     pub(crate) crossing: Option<Box<Crossing>>,
     /// Axes about which joints have no moment.
     idle: IdleAxes,
+    /// Axes without inertia that joints hold.
+    spins: Vec<HeldSpin>,
     /// Inputs that change with time; held at the model's values if there is none.
     ramp: Option<Box<Ramp>>,
 }
@@ -140,6 +142,7 @@ impl<'m> Equations<'m> {
             pivots: Pivots::default(),
             crossing: None,
             idle: IdleAxes::of(model),
+            spins: model.held_spins(),
             ramp: None,
         };
         for (i, block) in model.rows.iter().enumerate() {
@@ -307,6 +310,22 @@ impl<'m> Equations<'m> {
         rows.prepare(model, &at, &self.inertia_inv, work);
     }
 
+    /// The same with moments of the usual size for thin rods that are held.
+    pub(crate) fn prepare_rows_evenly(&mut self, t: f64) {
+        self.prepare_rows(t);
+        if self.spins.is_empty() {
+            return;
+        }
+        let Equations { model, poses, twists, coordinates, rows, work, .. } = self;
+        for spin in &self.spins {
+            let (i, rot) = (spin.body, &poses[spin.body].rot);
+            let inverse = model.bodies[i].inertia_inv_even();
+            self.inertia_inv[i] = rot * Mat3::from_diagonal(&inverse) * rot.transpose();
+        }
+        let at = instant(t, poses, twists, coordinates);
+        rows.prepare(model, &at, &self.inertia_inv, work);
+    }
+
     fn find_gamma(&mut self, t: f64) {
         let Equations { model, poses, twists, coordinates, work, gamma, .. } = self;
         let at = instant(t, poses, twists, coordinates);
@@ -342,8 +361,34 @@ impl<'m> Equations<'m> {
 
     fn solve(&mut self) {
         self.lambda.fill(0.0);
+        let axes = self.held_axes();
+        let from = vec![0.0; axes.len()];
         let Equations { rows, solver, gamma, accelerations, lambda, .. } = self;
-        solver.solve(rows, gamma, accelerations, lambda, 2);
+        solver.solve_held(rows, &axes, &from, gamma, accelerations, lambda);
+    }
+
+    /// Axes without inertia that joints hold, by body, world axes.
+    pub(crate) fn held_axes(&self) -> Vec<(usize, Vec3)> {
+        let axis =
+            |spin: &HeldSpin| (spin.body, self.poses[spin.body].rot.column(spin.axis).into_owned());
+        self.spins.iter().map(axis).collect()
+    }
+
+    /// ω about them at the state read last.
+    fn held_rates(&self) -> Vec<f64> {
+        self.spins.iter().map(|spin| spin.rate(&self.poses, &self.twists)).collect()
+    }
+
+    /// The nearest velocities with J v = wanted in the norm of M, and the impulses that lead there, added to `multipliers`.
+    pub(crate) fn nearest_velocities(&mut self, wanted: &[f64], multipliers: &mut [f64]) {
+        let (axes, from) = (self.held_axes(), self.held_rates());
+        let Equations { rows, solver, twists, .. } = self;
+        solver.solve_held(rows, &axes, &from, wanted, twists, multipliers);
+    }
+
+    /// Axes without inertia that joints hold, with α n for spin accelerations α that stay while n turns with its body.
+    pub(crate) fn held_accelerations(&self) -> impl Iterator<Item = (HeldSpin, f64)> + '_ {
+        self.spins.iter().map(|spin| (*spin, spin.rate(&self.poses, &self.accelerations)))
     }
 
     /// ẏ at (t, y); false where it has no finite value.

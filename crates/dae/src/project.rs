@@ -181,7 +181,7 @@ impl Equations<'_> {
             }
         }
         let mut multipliers = vec![0.0; n_rows];
-        self.solver.solve(&self.rows, &wanted, &mut self.twists, &mut multipliers, 2);
+        self.nearest_velocities(&wanted, &mut multipliers);
         multipliers
     }
 }

@@ -191,6 +191,9 @@ const DAMPING: f64 = 1e-8;
 /// Rounds of it; each takes away all but the part `DAMPING`/eigenvalue of what is left.
 const ROUNDS: usize = 3;
 
+/// Rounds in which the inertia of stand-in moments is given back.
+const MOST_GIVEN: usize = 40;
+
 impl Solver {
     pub(crate) fn new(rows: &Rows, fixed: &[bool], n_rows: usize) -> Self {
         Solver {
@@ -225,6 +228,41 @@ impl Solver {
             for (sum, step) in lambda.iter_mut().zip(&self.step) {
                 *sum += step;
             }
+        }
+    }
+
+    /// [`Solver::solve`] for a mass matrix whose axes without inertia, held by joints, have a stand-in moment: what that adds is given back
+    /// ([`gelenk_model::spin`]). `axes` are these axes in the world, `from` the spins about them that belong to no change (0 for accelerations).
+    pub(crate) fn solve_held(
+        &mut self,
+        rows: &Rows,
+        axes: &[(usize, Vec3)],
+        from: &[f64],
+        wanted: &[f64],
+        twists: &mut [Twist],
+        lambda: &mut [f64],
+    ) {
+        self.solve(rows, wanted, twists, lambda, 2);
+        if axes.is_empty() {
+            return;
+        }
+        let mut given = vec![0.0; axes.len()];
+        let mut before = f64::INFINITY;
+        for _ in 0..MOST_GIVEN {
+            let (mut most, mut size) = (0.0_f64, 0.0_f64);
+            for ((body, n), (given, from)) in axes.iter().zip(given.iter_mut().zip(from)) {
+                let change = n.dot(&twists[*body].omega) - from - *given;
+                *given += change;
+                twists[*body].omega += n * change;
+                most = most.max(change.abs());
+                size = size.max(given.abs());
+            }
+            self.solve(rows, wanted, twists, lambda, 1);
+            // Rounding, or a spin that nothing but its stand-in holds back.
+            if most <= f64::EPSILON * size || most > 0.99 * before {
+                break;
+            }
+            before = most;
         }
     }
 

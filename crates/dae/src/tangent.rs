@@ -197,13 +197,16 @@ impl Equations<'_> {
         self.dual_loads(tangents, variation);
         self.dual_rows(tangents, variation);
         self.dual_accelerations(tangents, variation);
+        let axes = self.held_axes();
+        let from = vec![0.0; axes.len()];
         let Tangents { accelerations, wanted, lambda, steps, .. } = tangents;
         for k in 0..lanes {
             for (step, a) in steps[k].iter_mut().zip(accelerations.iter()) {
                 *step = Twist { s_dot: lane(&a.s_dot, k), omega: lane(&a.omega, k) };
             }
             lambda[k].fill(0.0);
-            self.solver.solve(&self.rows, &wanted[k], &mut steps[k], &mut lambda[k], 2);
+            let (step, lambda) = (&mut steps[k], &mut lambda[k]);
+            self.solver.solve_held(&self.rows, &axes, &from, &wanted[k], step, lambda);
         }
         let n = self.layout.n;
         for (k, (direction, out)) in directions.iter().zip(out.iter_mut()).enumerate() {
@@ -397,6 +400,11 @@ impl Equations<'_> {
                 let spin = back * total[i].torque - omega.cross(&inertia.component_mul(&omega));
                 acceleration.omega = rot * inverse.component_mul(&spin);
             }
+        }
+        // Spins that joints hold have no inertia: they turn with their axes.
+        for (spin, rate) in self.held_accelerations() {
+            let n = poses[spin.body].rot.column(spin.axis) * Dual::from(rate);
+            accelerations[spin.body].omega += n;
         }
     }
 

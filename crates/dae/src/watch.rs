@@ -116,7 +116,7 @@ impl Watch {
     /// μ at a state.
     fn measure(&mut self, equations: &mut Equations<'_>, at: &Begun<'_>) -> f64 {
         equations.read(at.t, at.y);
-        equations.prepare_rows(at.t);
+        equations.prepare_rows_evenly(at.t);
         let Equations { model, rows, solver, fixed, .. } = equations;
         nearness(model, rows, solver.damped_factor(rows, fixed), &mut self.sizes)
     }

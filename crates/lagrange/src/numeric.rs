@@ -183,17 +183,10 @@ impl Numeric {
             .collect();
         let miss = DVector::from_vec(weighted(&wanted, Some(&now)));
         let speeds = DMatrix::from_columns(&columns);
-        let Some(mass) = (speeds.transpose() * &speeds).cholesky() else { return };
-        let mut change = mass.solve(&(speeds.transpose() * miss));
-        if self.n_rows > 0 {
-            let (_, jac) = self.conditions(q, t);
-            let moved = DVector::from_column_slice(qd) + &change;
-            let open = &jac * moved
-                + DVector::from_vec(self.condition_rates.values(&self.arguments(q, qd, t)));
-            let spread = mass.solve(&jac.transpose());
-            let Some(k) = (&jac * &spread).cholesky() else { return };
-            change -= spread * k.solve(&open);
-        }
+        let (_, jac) = self.conditions(q, t);
+        let open = &jac * DVector::from_column_slice(qd)
+            + DVector::from_vec(self.condition_rates.values(&self.arguments(q, qd, t)));
+        let Some(change) = nearest(&speeds, &miss, jac, &open) else { return };
         for (x, d) in qd.iter_mut().zip(change.iter()) {
             *x += d;
         }
@@ -228,6 +221,42 @@ impl Numeric {
         inputs.push(Series::new(vec![t, 1.0]));
         self.placement.rates_of(&inputs)
     }
+}
+
+/// x with the least |S x − miss| of those with J x = −open, and of these the shortest: where S or J loses rank, as masses that are zero and singular positions
+/// make it, what they do not tell stays.
+fn nearest(
+    speeds: &DMatrix<f64>,
+    miss: &DVector<f64>,
+    jac: DMatrix<f64>,
+    open: &DVector<f64>,
+) -> Option<DVector<f64>> {
+    let n = speeds.ncols();
+    let m = jac.nrows();
+    // With rows of zeros, so that V is whole.
+    let square = jac.resize(m.max(n), n, 0.0);
+    let svd = square.try_svd(true, true, f64::EPSILON, 1000)?;
+    let (u, v_t) = (svd.u?, svd.v_t?);
+    let cut = RANK * svd.singular_values.max();
+    let mut change = DVector::zeros(n);
+    let mut free = Vec::new();
+    for k in 0..n {
+        let sigma = svd.singular_values[k];
+        let v = v_t.row(k).transpose();
+        if sigma > cut {
+            change.axpy(-u.column(k).rows(0, m).dot(open) / sigma, &v, 1.0);
+        } else {
+            free.push(v);
+        }
+    }
+    if free.is_empty() {
+        return Some(change);
+    }
+    let free = DMatrix::from_columns(&free);
+    let svd = (speeds * &free).try_svd(true, true, f64::EPSILON, 1000)?;
+    let most = svd.singular_values.max();
+    let along = svd.solve(&(miss - speeds * &change), RANK * most).ok()?;
+    Some(change + free * along)
 }
 
 /// The shortest x with J x = b: Jᵀ (J Jᵀ)⁻¹ b, once refined.

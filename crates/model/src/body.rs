@@ -51,7 +51,7 @@ pub struct Body {
     pub mass_inv: f64,
     /// Principal moments of inertia J about the centre of mass, kg m².
     pub inertia: Vec3,
-    /// 1/J_i, 0 where J_i = 0 or the body is fixed.
+    /// 1/J_i, 0 where J_i = 0 or the body is fixed; where J_i = 0 and a joint holds the spin, that of a stand-in moment ([`crate::spin`]).
     pub inertia_inv: Vec3,
     /// Origin of the file frame, in the principal frame, m.
     pub frame_origin: Vec3,

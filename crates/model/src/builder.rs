@@ -402,12 +402,13 @@ impl Builder {
         self.model.signals = signals;
     }
 
-    /// The finished model: end stops and friction get their rows.
+    /// The finished model: end stops and friction get their rows, thin rods held off their axis a stand-in moment ([`crate::spin`]).
     pub fn finish(mut self) -> Model {
         let n = u32::try_from(self.model.joints.len()).expect("fewer than 2³² joints");
         for i in 0..n {
             add_bound_rows(&mut self.model, JointId(i));
         }
+        self.model.hold_spins();
         self.model
     }
 }
@@ -427,6 +428,7 @@ impl Model {
         let id = add_joint(self, name, bodies, kind, tolerance);
         self.joints[id.index()].properties = properties;
         add_bound_rows(self, id);
+        self.hold_spins();
         id
     }
 }

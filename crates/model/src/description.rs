@@ -2,10 +2,11 @@
 //!
 //! Numbers in [`Model`](crate::Model) are these expressions evaluated. Each list runs parallel to the model's.
 
-use gelenk_expr::Expr;
+use gelenk_expr::{Expr, Node, Pool};
 
 use crate::body::BodyId;
 use crate::joint::JointId;
+use crate::model::Model;
 use crate::signal::StateRef;
 
 /// A vector of expressions.
@@ -73,6 +74,20 @@ pub struct LimitValues {
     pub which: usize,
     /// Smallest and largest value, rad or m.
     pub ends: [Option<Expr>; 2],
+}
+
+impl Description {
+    /// The place of the marker whose position or velocity a symbol of the state stands for, in its body's file frame, m.
+    pub fn marker_place(&self, model: &Model, pool: &Pool, symbol: Expr) -> Option<&VecExpr> {
+        let Node::Symbol(name) = pool.node(symbol) else { return None };
+        let (rest, _) = name.strip_prefix("marker.")?.rsplit_once('.')?;
+        let (name, word) = rest.rsplit_once('.')?;
+        if !matches!(word, "position" | "velocity") {
+            return None;
+        }
+        let i = model.markers.iter().position(|marker| marker.name == name)?;
+        self.markers.get(i)
+    }
 }
 
 impl Default for Description {

@@ -28,6 +28,7 @@ pub mod shape;
 pub mod signal;
 pub mod source;
 pub mod spec;
+pub mod spin;
 pub mod state;
 pub mod variation;
 
@@ -51,4 +52,5 @@ pub use run::{
 pub use settings::{Flight, RunSettings};
 pub use source::{FileId, Place, SourceMap, Span};
 pub use spec::json_schema;
+pub use spin::HeldSpin;
 pub use state::{ContactMemory, Pose, State, Twist, Wrench};

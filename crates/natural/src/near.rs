@@ -7,7 +7,7 @@ use gelenk_model::{Model, Twist};
 /// μ = 1/|D^½ K⁻¹ J w| for three vectors w of about unit length in the norm of M, D the largest diagonal of K so far (`sizes`): of the order of the smallest
 /// singular value of D^−½ J M^−½.
 ///
-/// `damped` is a factor of K + ε diag K at the present rows, so that redundant rows share and say nothing.
+/// `rows` have M⁻¹ with [`gelenk_model::Body::inertia_inv_even`] where thin rods are held. `damped` is a factor of K + ε diag K at the present rows, so that redundant rows share and say nothing.
 pub fn nearness(
     model: &Model,
     rows: &impl ResponseRows,
@@ -36,7 +36,8 @@ pub fn nearness(
                     return Twist::zero();
                 }
                 let part = 1.0 + 0.5 * ((k % 3) as f64);
-                let turn = Vec3::new(b, c, -a).component_mul(&body.inertia_inv.map(f64::sqrt));
+                let turn =
+                    Vec3::new(b, c, -a).component_mul(&body.inertia_inv_even().map(f64::sqrt));
                 let push = Vec3::new(a, b, c) * body.mass_inv.sqrt();
                 Twist { s_dot: push * part, omega: turn * part }
             })

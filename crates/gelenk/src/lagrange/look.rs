@@ -271,11 +271,9 @@ impl<'m> Look<'m> {
         let torque = rot.tr_mul(&(a[i].torque + b[i].torque + c[i].torque));
         let omega = rot.tr_mul(&self.twists[i].omega);
         let spin = torque - omega.cross(&body.inertia.component_mul(&omega));
-        let mut turn = rot.tr_mul(&acceleration.omega) - body.inertia_inv.component_mul(&spin);
-        // About axes without inertia nothing is asked of joints.
-        for k in (0..3).filter(|&k| body.inertia_inv[k] == 0.0) {
-            turn[k] = 0.0;
-        }
+        // J⁻¹ (J ω̇ − τ): about axes without inertia joints have τ to hold, nothing else.
+        let wanted = body.inertia.component_mul(&rot.tr_mul(&acceleration.omega));
+        let turn = body.inertia_inv.component_mul(&(wanted - spin));
         Twist {
             s_dot: acceleration.s_dot - self.model.gravity - force * body.mass_inv,
             omega: rot * turn,

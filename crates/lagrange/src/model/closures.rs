@@ -15,7 +15,7 @@ impl Build<'_> {
             self.loaded.model.rows.iter().filter(|row| matches!(row.kind, RowKind::Tie(_)));
         for tie in &self.loaded.description.ties {
             let name = names.next().map_or_else(String::new, |row| row.name.clone());
-            let mut sum = Vec::new();
+            let (mut sum, mut drawn) = (Vec::new(), Vec::new());
             for (joint, which, ratio) in &tie.terms {
                 let Some(&q) = self.joint_values[joint.index()].get(*which) else {
                     return unsupported(
@@ -25,8 +25,11 @@ impl Build<'_> {
                 };
                 let ratio = self.tidy(*ratio);
                 sum.push(self.system.pool.mul(&[ratio, q]));
+                let as_drawn = self.drawn_values[joint.index()][*which];
+                drawn.push(self.system.pool.mul(&[ratio, as_drawn]));
             }
-            let target = self.tidy(tie.target);
+            let target = if tie.as_drawn { self.system.pool.add(&drawn) } else { tie.target };
+            let target = self.tidy(target);
             sum.push(self.system.pool.neg(target));
             let row = self.system.pool.add(&sum);
             let row = self.tidy(row);

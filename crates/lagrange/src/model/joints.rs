@@ -87,7 +87,8 @@ impl Build<'_> {
             build.unit(&v)
         };
         let sub = |build: &mut Self, a: Expr, b: Expr| build.system.pool.sub(a, b);
-        let mut values = Vec::new();
+        // Values of the joint's coordinates, and what they are as drawn.
+        let (mut values, mut drawn) = (Vec::new(), Vec::new());
         let slide_zero = |build: &mut Self, direction: &VecExpr| {
             // The coordinate of sliding joints is the gap along the axis as drawn, less the start.
             let gap = [0, 1, 2].map(|i| build.system.pool.sub(points[1][i], points[0][i]));
@@ -104,6 +105,7 @@ impl Build<'_> {
                 let n = axis(self, 0);
                 let (q, k) = self.joint_value(joint, 0, Measure::Angle);
                 values.push(q);
+                drawn.push(start);
                 let value = sub(self, q, start);
                 steps.push((Motion::Turn(n), value, k));
             }
@@ -112,6 +114,7 @@ impl Build<'_> {
                 let zero = slide_zero(self, &n);
                 let (q, k) = self.joint_value(joint, 0, Measure::Length);
                 values.push(q);
+                drawn.push(self.system.pool.add(&[start, zero]));
                 let value = sub(self, q, start);
                 let value = sub(self, value, zero);
                 steps.push((Motion::Slide(n), value, k));
@@ -123,6 +126,7 @@ impl Build<'_> {
                 let (s, k) = self.joint_value(joint, 0, Measure::Length);
                 let (phi, l) = self.joint_value(joint, 1, Measure::Angle);
                 values.extend([s, phi]);
+                drawn.extend([zero, Expr::ZERO]);
                 let value = sub(self, s, zero);
                 steps.push((Motion::Slide(n), value, k));
                 steps.push((Motion::Turn(n), phi, l));
@@ -142,6 +146,7 @@ impl Build<'_> {
                 };
                 let s = self.system.pool.mul(&[rate, phi]);
                 values.extend([phi, s]);
+                drawn.extend([Expr::ZERO; 2]);
                 steps.push((Motion::Screw(n, rate), phi, k));
             }
             "universal" => {
@@ -149,6 +154,7 @@ impl Build<'_> {
                 let (a, k) = self.joint_value(joint, 0, Measure::Angle);
                 let (b, l) = self.joint_value(joint, 1, Measure::Angle);
                 values.extend([a, b]);
+                drawn.extend([Expr::ZERO; 2]);
                 steps.push((Motion::Turn(z), a, k));
                 steps.push((Motion::Turn(x), b, l));
             }
@@ -178,6 +184,7 @@ impl Build<'_> {
                     };
                     if planar {
                         values.push(q);
+                        drawn.push(zero);
                     }
                     let value = sub(self, q, zero);
                     steps.push((Motion::Slide(direction), value, k));
@@ -185,6 +192,7 @@ impl Build<'_> {
                 if planar {
                     let (phi, k) = self.joint_value(joint, 2, Measure::Angle);
                     values.push(phi);
+                    drawn.push(Expr::ZERO);
                     steps.push((Motion::Turn(n), phi, k));
                 } else {
                     extra_turns = !child_is_point;
@@ -198,6 +206,7 @@ impl Build<'_> {
                     let zero = slide_zero(self, &direction);
                     let (q, k) = self.joint_value(joint, i, Measure::Length);
                     values.push(q);
+                    drawn.push(zero);
                     let value = sub(self, q, zero);
                     steps.push((Motion::Slide(direction), value, k));
                 }
@@ -227,7 +236,9 @@ impl Build<'_> {
                 );
             }
         }
+        debug_assert_eq!(values.len(), drawn.len(), "each coordinate has its value as drawn");
         self.joint_values[joint] = values;
+        self.drawn_values[joint] = drawn;
         if reversed {
             steps.reverse();
             for (motion, value, _) in &mut steps {

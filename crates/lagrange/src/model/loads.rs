@@ -1,6 +1,6 @@
 //! Equations and loads over the coordinates, and what is left out.
 
-use gelenk_expr::{Expr, Func};
+use gelenk_expr::{Expr, Func, Pool};
 use gelenk_model::description::ForceValues;
 use gelenk_model::force::{Axes as ModelAxes, ForceKind};
 use gelenk_model::rows::RowKind;
@@ -52,10 +52,11 @@ impl Build<'_> {
                         }
                     }
                     StateRef::Position(vector, axis) => {
-                        self.position(&mut kinematics, &mut algebra, &vector)[axis]
+                        self.position(&mut kinematics, &mut algebra, symbol, &vector)[axis]
                     }
                     StateRef::Velocity(vector, axis) => {
-                        let p = self.position(&mut kinematics, &mut algebra, &vector)[axis];
+                        let p = self.position(&mut kinematics, &mut algebra, symbol, &vector);
+                        let p = p[axis];
                         total_rate(algebra.pool, &self.system.coordinates, p)
                     }
                     StateRef::AngularVelocity(body, axis) => {
@@ -79,29 +80,23 @@ impl Build<'_> {
         result.map(|()| out)
     }
 
-    /// A body-fixed point or direction in the world.
+    /// A body-fixed point or direction in the world, and the symbol that stands for it.
     pub(super) fn position(
         &self,
         kinematics: &mut Kinematics<Expr>,
         algebra: &mut InPool<'_>,
+        symbol: Expr,
         vector: &BodyVector,
     ) -> VecExpr {
-        let body = &self.loaded.model.bodies[vector.body.index()];
         let seat = self.seat(vector.body);
-        // Principal frame → file frame → drawing → node.
-        let file = body.frame_rot.inverse_transform_vector(
-            &(if vector.is_point { vector.local - body.frame_origin } else { vector.local }),
-        );
+        // File frame → drawing → node.
+        let description = &self.loaded.description;
+        let marker = description.marker_place(&self.loaded.model, algebra.pool, symbol).copied();
+        let file = match marker {
+            Some(place) => place.map(|e| algebra.pool.substitute(e, &self.definitions)),
+            None => self.in_file_frame(algebra.pool, vector),
+        };
         let placement = &self.loaded.description.bodies[vector.body.index()];
-        let file = [0, 1, 2].map(|i| {
-            let whole = file[i].round();
-            #[expect(clippy::cast_possible_truncation, reason = "small")]
-            if (file[i] - whole).abs() < 1e-15 {
-                algebra.pool.num(whole as i64)
-            } else {
-                algebra.pool.float(file[i])
-            }
-        });
         let rotation = placement
             .rotation
             .map(|r| r.map(|row| row.map(|e| algebra.pool.substitute(e, &self.definitions))));
@@ -121,6 +116,23 @@ impl Build<'_> {
             turn(algebra, &seat.align, &place)
         };
         kinematics.point_world(&self.system, algebra, seat.node, &local)
+    }
+
+    /// A vector in the principal frame as numbers in the file frame.
+    fn in_file_frame(&self, pool: &mut Pool, vector: &BodyVector) -> VecExpr {
+        let body = &self.loaded.model.bodies[vector.body.index()];
+        let file = body.frame_rot.inverse_transform_vector(
+            &(if vector.is_point { vector.local - body.frame_origin } else { vector.local }),
+        );
+        [0, 1, 2].map(|i| {
+            let whole = file[i].round();
+            #[expect(clippy::cast_possible_truncation, reason = "small")]
+            if (file[i] - whole).abs() < 1e-15 {
+                pool.num(whole as i64)
+            } else {
+                pool.float(file[i])
+            }
+        })
     }
 
     /// Values of a force with parameters, state and time put in.
@@ -197,7 +209,10 @@ impl Build<'_> {
             ForceKind::Damper(_) => Law::Damper { ends: pair(&points), damping: get("damping") },
             ForceKind::JointSpring(law) => {
                 let q = along(self, &law.axis)?;
-                let (c, rest) = (get("stiffness"), get("rest"));
+                let (c, mut rest) = (get("stiffness"), get("rest"));
+                if values.as_drawn {
+                    rest = self.drawn_values[law.axis.joint.index()][law.axis.which];
+                }
                 let pool = &mut self.system.pool;
                 let stretch = pool.sub(q, rest);
                 let force = pool.mul(&[Expr::MINUS_ONE, c, stretch]);

@@ -65,6 +65,8 @@ struct Build<'a> {
     definitions: Vec<(Expr, Expr)>,
     /// The model's joint coordinates over q and t, by joint; empty for cut joints.
     joint_values: Vec<Vec<Expr>>,
+    /// The same as drawn, over parameters.
+    drawn_values: Vec<Vec<Expr>>,
     prescribed: FxHashMap<(usize, usize), Expr>,
     values: FxHashMap<Expr, f64>,
 }
@@ -113,6 +115,7 @@ impl<'a> Build<'a> {
             seats,
             definitions: Vec::new(),
             joint_values: vec![Vec::new(); model.joints.len()],
+            drawn_values: vec![Vec::new(); model.joints.len()],
             prescribed,
             values: FxHashMap::default(),
         }

@@ -39,7 +39,7 @@ impl Default for CheckOptions {
 pub struct CheckReport {
     /// Coordinates less rank: how many velocities can be chosen freely in this pose.
     pub degrees_of_freedom: usize,
-    /// Velocities of free bodies: 6 a body, 3 a point mass, 5 a rod without moment about its axis.
+    /// Velocities of free bodies: 6 a body, 3 a point mass, 5 a rod without moment about its axis that no joint holds off it.
     pub coordinates: usize,
     /// Number of rows.
     pub constraints: usize,

@@ -99,7 +99,9 @@ impl Part {
                 part.columns.extend((0..3).map(|axis| Column { axis, weight }));
             }
             for i in 0..3 {
-                let inverse = if body.inertia_inv[i] > 0.0 || metric == Metric::Inertia {
+                let inverse = if !body.is_held(i)
+                    && (body.inertia_inv[i] > 0.0 || metric == Metric::Inertia)
+                {
                     body.inertia_inv[i]
                 } else {
                     rod_inverse(&body.inertia_inv)
@@ -336,7 +338,7 @@ impl Part {
     }
 }
 
-/// 1/J that stands for a zero moment of a body with others: 0 where all are zero (a point).
+/// 1/J that stands for a zero moment of a body with others, where its spin is held or movements are meant: 0 where all are zero (a point).
 fn rod_inverse(inertia_inv: &Vec3) -> f64 {
     let smallest = inertia_inv.iter().filter(|j| **j > 0.0).fold(f64::INFINITY, |m, j| m.min(*j));
     if smallest.is_finite() { smallest / ROD_SHARE } else { 0.0 }

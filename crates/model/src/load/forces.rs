@@ -126,14 +126,16 @@ impl<'a> Context<'a> {
         let points = spec.points.as_ref();
         let ends = self.ends(spring, bodies, points, spec.anchors.as_ref(), spec.span)?;
         let pair = self.point_pair(bodies, &ends);
-        let start = (ends.world[1] - ends.world[0]).norm();
         let (length_expr, length) = match length {
             Some((length, span)) => {
                 let length = length?;
                 self.warn_negative(&spring.site("length"), span, length.1);
                 length
             }
-            None => (self.pool.float(start), Value::Constant(start)),
+            None => {
+                let drawn = self.drawn_length(&ends);
+                (drawn.expr, Value::Constant(drawn.value))
+            }
         };
         let (stiffness_expr, stiffness) = stiffness?;
         self.warn_negative(&spring.site("stiffness"), spec.stiffness.span, stiffness);

@@ -474,8 +474,7 @@ impl<'a> Context<'a> {
                     let length = if let Some(scalar) = &spec.length {
                         self.length(&joint.site("length"), scalar)?
                     } else {
-                        let value = (ends.world[1] - ends.world[0]).norm();
-                        Quantity { expr: self.pool.float(value), value }
+                        self.drawn_length(ends)
                     };
                     shown.push(("length", length.expr));
                     parameters.length = Some(length.value);
@@ -505,6 +504,19 @@ impl<'a> Context<'a> {
             }
         }
         Some(parameters)
+    }
+
+    /// The distance between two points as drawn; an expression where parameters move them.
+    pub(crate) fn drawn_length(&mut self, ends: &Ends) -> Quantity {
+        let value = (ends.world[1] - ends.world[0]).norm();
+        let [a, b] = &ends.world_expr;
+        let gap = [0, 1, 2].map(|i| self.pool.sub(b[i], a[i]));
+        if gap.iter().all(|e| self.pool.symbols_of(*e).is_empty()) {
+            return Quantity { expr: self.pool.float(value), value };
+        }
+        let squares = gap.map(|e| self.pool.mul(&[e, e]));
+        let squared = self.pool.add(&squares);
+        Quantity { expr: self.pool.sqrt(squared), value }
     }
 
     /// Refuses a joint that is open at the start.

@@ -125,10 +125,9 @@ fn input(
     let on_frame = matches!(word, "position" | "velocity");
     let found: Vector3<Dual> = match words.first() {
         Some(&"marker") if on_frame => {
-            let name = words[1..words.len() - 2].join(".");
-            let i = model.markers.iter().position(|m| m.name == name);
-            let Some(i) = i else { return Err(format!("there is no marker `{name}`")) };
-            drawn.local(vector.body, &numbers.vector(&description.markers[i])?)
+            let place = description.marker_place(model, &numbers.pool, symbol);
+            let Some(place) = place else { return Err(format!("there is no marker for `{name}`")) };
+            drawn.local(vector.body, &numbers.vector(place)?)
         }
         Some(&"body") if on_frame => drawn.bodies[vector.body.index()].origin,
         _ => return Ok(VariedInput::State(state)),
