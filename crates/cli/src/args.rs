@@ -106,6 +106,8 @@ pub(crate) enum Command {
     Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
     Tables(TablesArgs),
+    /// Measure every claim of the papers that the methods come from, ours beside theirs
+    Papers(PapersArgs),
     /// Measure speed, with the error beside it
     Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
@@ -148,6 +150,7 @@ impl Command {
             Command::Singularities(_) => "singularities",
             Command::Lagr(_) => "lagr",
             Command::Tables(_) => "tables",
+            Command::Papers(_) => "papers",
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Export(_) => "export",
@@ -736,6 +739,26 @@ pub(crate) struct TablesArgs {
     /// Report to write: one page with all tables, bars and the plot; opens without a network
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     pub(crate) report: Option<PathBuf>,
+}
+
+/// `gelenk papers`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk papers                                   every table and claim: about a minute
+  gelenk papers --only 2005,lagr
+  gelenk papers --quick --json
+
+The papers: 2003 (Schmitt, impulse method; its tables as well), 2005 (Schmitt, Bender, Prautzsch, convergence), lagr (the program LAGR of \
+1978), thesis (singular positions). Each claim stands with its section, the paper's numbers, ours, and the command that shows more; \
+ends with 1 if one does not hold.")]
+pub(crate) struct PapersArgs {
+    /// Only these papers: 2003, 2005, lagr, thesis
+    #[arg(long, value_name = "PAPER,...", value_delimiter = ',', num_args = 1..)]
+    pub(crate) only: Vec<String>,
+    /// A few steps and tolerances of the tables only
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// `gelenk points`

@@ -32,6 +32,7 @@ pub mod hash;
 pub mod import;
 pub mod lagrange;
 pub mod optimize;
+pub mod papers;
 pub mod picture;
 pub mod plot;
 pub mod points;
