@@ -23,6 +23,7 @@ pub mod certificate;
 pub mod compare;
 pub mod converge;
 pub mod dae;
+pub mod decks;
 pub mod derive;
 pub mod drift;
 pub mod export;

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &PapersArgs, manner: Manner) -> Result<Answer, Failure> 
     let holding = measured.claims.iter().filter(|claim| claim.holds()).count();
     let all = measured.claims.len();
     let style = if holding == all { GOOD } else { BAD };
-    let _ = writeln!(text, "{}", styled(style, &format!("{holding} of {all} claims hold")));
+    let _ = writeln!(text, "{}", styled(style, format!("{holding} of {all} claims hold")));
     for failure in &failures {
         text.push_str(&wrap(failure, 2, width()));
     }

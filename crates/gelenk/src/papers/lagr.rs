@@ -1,6 +1,6 @@
 //! \[LAGR 1978\]: its example, and what its last section leaves open.
 
-use gelenk_lagrange::deck;
+use gelenk_lagrange::deck::{self, ForceFunction, ForceFunctions, Source};
 
 use super::{Claim, Line, Paper, PapersError, failed};
 use crate::expr::{Expr, Pool};
@@ -53,5 +53,40 @@ pub(super) fn claims() -> Result<Vec<Claim>, PapersError> {
                 2.0,
             )],
         ),
+        claim(
+            "section 8",
+            "Left open: potential and dissipation function. Here all forces of system 2 have both; those of one end of a spring have none.",
+            vec![
+                Line::within(
+                    "potential of all forces found",
+                    found(system, Source::All, |f| &f.potential),
+                    1.0,
+                    1.0,
+                ),
+                Line::within(
+                    "dissipation function found",
+                    found(system, Source::All, |f| &f.dissipation),
+                    1.0,
+                    1.0,
+                ),
+                Line::within(
+                    "potential of body 2's forces found",
+                    found(system, Source::Body(2), |f| &f.potential),
+                    0.0,
+                    0.0,
+                ),
+            ],
+        ),
     ])
+}
+
+/// 1 if the function was found.
+fn found(
+    system: &deck::SystemResult,
+    source: Source,
+    which: impl Fn(&ForceFunctions) -> &ForceFunction,
+) -> f64 {
+    let functions = system.functions.iter().find(|functions| functions.source == source);
+    let is = functions.is_some_and(|f| matches!(which(f), ForceFunction::Is(_)));
+    if is { 1.0 } else { 0.0 }
 }
