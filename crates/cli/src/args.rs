@@ -107,6 +107,8 @@ pub(crate) enum Command {
     Lagr(LagrArgs),
     /// Measure the tables of the paper again and set them beside the published values
     Tables(TablesArgs),
+    /// Measure every claim of the papers that the methods come from, ours beside theirs
+    Papers(PapersArgs),
     /// Measure speed, with the error beside it
     Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
@@ -149,6 +151,7 @@ impl Command {
             Command::Singularities(_) => "singularities",
             Command::Lagr(_) => "lagr",
             Command::Tables(_) => "tables",
+            Command::Papers(_) => "papers",
             Command::Bench(_) => "bench",
             Command::Verify(_) => "verify",
             Command::Export(_) => "export",
@@ -752,6 +755,26 @@ pub(crate) struct TablesArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
+/// `gelenk papers`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk papers                                   every table and claim: about a minute
+  gelenk papers --only 2005,lagr
+  gelenk papers --quick --json
+
+The papers: 2003 (Schmitt, impulse method; its tables as well), 2005 (Schmitt, Bender, Prautzsch, convergence), lagr (the program LAGR of \
+1978), thesis (singular positions). Each claim stands with its section, the paper's numbers, ours, and the command that shows more; \
+ends with 1 if one does not hold.")]
+pub(crate) struct PapersArgs {
+    /// Only these papers: 2003, 2005, lagr, thesis
+    #[arg(long, value_name = "PAPER,...", value_delimiter = ',', num_args = 1..)]
+    pub(crate) only: Vec<String>,
+    /// A few steps and tolerances of the tables only
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
 /// `gelenk points`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -813,17 +836,55 @@ Examples:
   gelenk lagr system-2
   gelenk lagr my-deck.txt --json
   gelenk lagr system-2 --deck > my-deck.txt
+  gelenk lagr system-2 --format c > system-2.c
+  gelenk lagr my-deck.txt --run --set M(1)=2 --set GE=9.81 --set Q(1)=0.1 --duration 5 --step 0.1
 
-A deck holds the data of LAGR's punched cards: numbers, bits '1'B and strings in apostrophes with FORMAC expressions, separated by blanks. \
-The answer has the original's headings: coefficients of the kinetic energy G, Christoffel symbols GAM, generalized forces KU, all that are \
-not zero, first in general, then with each replacement list.")]
+A deck holds the data of LAGR's punched cards of 80 columns: numbers, bits '1'B and strings in apostrophes with FORMAC expressions, \
+separated by blanks. The answer has the original's headings: coefficients of the kinetic energy G, Christoffel symbols GAM, generalized \
+forces KU, all that are not zero, first in general, then with each replacement list; then the potential and the dissipation function of \
+the forces of each body, of each damper and of all, or the slopes that show that there is none.")]
 pub(crate) struct LagrArgs {
     /// Path of a deck, system-2 for the example of the paper, or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) deck: String,
     /// Print the deck itself, to start one of your own
-    #[arg(long = "deck")]
+    #[arg(long = "deck", conflicts_with_all = ["format", "run"])]
     pub(crate) print_deck: bool,
+    /// Write the equations as code instead: mass matrix, bias and force as functions
+    #[arg(long, value_name = "LANGUAGE", value_enum, conflicts_with = "run")]
+    pub(crate) format: Option<DeckFormat>,
+    /// Integrate the equations and print the motion
+    #[arg(long)]
+    pub(crate) run: bool,
+    /// Value of a parameter, or of Q(k) or QP(k) at the start (0 if left out) [repeatable]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, requires = "run")]
+    pub(crate) set: Vec<(String, String)>,
+    /// Which system of the deck, for --format and --run
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) system: usize,
+    /// Replacement list for the kinetic energy, for --format and --run; 0 for none
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) kinetic_list: usize,
+    /// Replacement list for the forces, for --format and --run; 0 for none
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) force_list: usize,
+    /// Simulated time of --run
+    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value = "10")]
+    pub(crate) duration: f64,
+    /// Time between the printed moments of --run
+    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value = "0.5")]
+    pub(crate) step: f64,
+    /// Tolerance of the integration of --run
+    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "1e-10")]
+    pub(crate) tolerance: f64,
+}
+
+/// Languages of a deck's equations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeckFormat {
+    C,
+    Rust,
+    Python,
 }
 
 /// `gelenk bench`

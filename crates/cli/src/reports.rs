@@ -300,7 +300,8 @@ pub(crate) fn of_tables(tables: &[PaperTable], failures: &[String], plot: Option
         report.svg(svg, "Ours and the paper's");
     }
     for table in tables {
-        report.heading(&format!("Table {}: {}, {}", table.number, table.title, table.unit));
+        let unit = if table.unit.is_empty() { String::new() } else { format!(", {}", table.unit) };
+        report.heading(&format!("Table {}: {}{unit}", table.number, table.title));
         let mut head = vec![table.row_name.to_owned(), String::new()];
         head.extend(table.columns.iter().cloned());
         let mut out = Table::with_head(head);

@@ -5,14 +5,25 @@
 use std::collections::BTreeMap;
 
 use gelenk_expr::{Expr, Node, Pool};
-use gelenk_lagrange::deck::{self, Derived, SystemResult};
+use gelenk_lagrange::code::{Language, generate};
+use gelenk_lagrange::deck::{self, Derived, ForceFunction, Source, SystemResult};
 use gelenk_lagrange::simplify::{Assumptions, is_zero};
 use proptest::prelude::*;
 
 const EXAMPLE: &str = include_str!("../decks/lagr-system-2.txt");
 
+/// Cards of 80 columns: what is longer goes on in column 1 of the next.
+fn punched(text: &str) -> String {
+    let mut cards = Vec::new();
+    for line in text.lines() {
+        let characters: Vec<char> = line.chars().collect();
+        cards.extend(characters.chunks(80).map(|card| card.iter().collect::<String>()));
+    }
+    cards.join("\n")
+}
+
 fn derive(text: &str) -> (Pool, Derived) {
-    let deck = deck::read(text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    let deck = deck::read(&punched(text)).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     let mut pool = Pool::new();
     let derived = deck.derive(&mut pool).unwrap();
     (pool, derived)
@@ -130,7 +141,7 @@ const UNIT: &str = "'1' '0' '0' '0' '1' '0' '0' '0' '1'";
 /// A point mass at (Q(1), 0, 0) under a force: KU(1) is the force.
 fn force(formula: &str) -> String {
     format!(
-        "1 1 1 '0'B {UNIT} '0' '0' '0' {UNIT} 'Q(1)' '0' '0' '1'B '{formula}' '0' '0' '0' '0' '0' 0 0 0 0"
+        "1 1 1 '0'B {UNIT} '0' '0' '0'\n{UNIT} 'Q(1)' '0' '0' '1'B\n'{formula}' '0' '0' '0' '0' '0' 0 0 0 0"
     )
 }
 
@@ -161,6 +172,7 @@ fn the_language() {
         ("FU.(1)(Q(0))", "FU.(1)(Q(0))"),
         ("A**(1/2)", "(A)**(1/2)"),
         ("sin(a)", "SIN(A)"),
+        ("SQRT(A + 1)*SQRT(4)", "2*(A + 1)**(1/2)"),
     ] {
         let (_, derived) = derive(&force(formula));
         let line = derived.print().lines().find(|l| l.starts_with("  KU(1) = "));
@@ -266,8 +278,8 @@ fn relative_and_absolute_input_agree() {
         turn(1)
     );
     let mut pool = Pool::new();
-    let a = deck::read(&relative).unwrap().derive(&mut pool).unwrap();
-    let b = deck::read(&absolute).unwrap().derive(&mut pool).unwrap();
+    let a = deck::read(&punched(&relative)).unwrap().derive(&mut pool).unwrap();
+    let b = deck::read(&punched(&absolute)).unwrap().derive(&mut pool).unwrap();
     assert!(a.print().contains("EINGABE DER RELATIVBEWEGUNG"));
     assert!(b.print().contains("EINGABE DER ABSOLUTBEWEGUNG"));
     let (a, b) = (coefficients(&a.systems[0]), coefficients(&b.systems[0]));
@@ -399,8 +411,8 @@ fn faults_name_card_and_column() {
         ("M(A)", 0, "a subscript is A"),
         ("FAC(1/2)", 0, "FAC needs whole numbers"),
     ] {
-        let text = force(formula);
-        let start = text.find(&format!("'{formula}'")).unwrap() + 2;
+        // The formula is the first on its card.
+        let (text, start) = (force(formula), 2);
         let errors = deck::read(&text).unwrap_err();
         assert_eq!(errors[0].place.column, start + column, "{formula}: {}", errors[0]);
         assert!(errors[0].message.contains(words), "{}", errors[0]);
@@ -408,6 +420,153 @@ fn faults_name_card_and_column() {
     // All faults of formulas at once.
     let text = force("A +").replace("'Q(1)' '0'", "'Q(1' 'B +'");
     assert_eq!(deck::read(&text).unwrap_err().len(), 3);
+}
+
+/// A card has 80 columns; what is punched beyond is named, not glued to the next card.
+#[test]
+fn longer_cards_are_refused() {
+    let good = format!("1 1 1 '0'B {UNIT} '0' '0' '0'{}", " ".repeat(60));
+    let long = format!("{good}\n{}X\n{}", " ".repeat(79), " ".repeat(81));
+    let errors = deck::read(&long).unwrap_err();
+    assert!(
+        errors[0].place.card > 1 || errors[0].place.column != 81,
+        "blanks are no fault: {errors:?}"
+    );
+    let errors =
+        deck::read(&format!("1 1 1 '0'B\n{}XYZ\n{}Z", " ".repeat(78), " ".repeat(80))).unwrap_err();
+    let places: Vec<_> = errors.iter().map(|e| (e.place.card, e.place.column)).collect();
+    assert_eq!(places, [(2, 81), (3, 81)]);
+    assert!(errors[0].message.contains("a card has 80 columns, this one 81"), "{}", errors[0]);
+}
+
+/// A force along the body's axes is the same as its world components written out.
+#[test]
+fn forces_in_body_axes() {
+    let turn = "'COS(Q(1))' 'SIN(Q(1))' '0' '-SIN(Q(1))' 'COS(Q(1))' '0' '0' '0' '1'";
+    let deck = |bits: &str, force: &str| {
+        format!("1 1 2 '0'B {UNIT} '0' '0' '0'\n{turn} 'Q(2)' '0' '0'\n{bits} {force} 0 0 0 0")
+    };
+    let (_, in_body) = derive(&deck("'11'B", "'FX' 'FY' '0' '0' '0' 'MZ'"));
+    let world = "'GAM(1,1,1)*FX + GAM(1,2,1)*FY' 'GAM(1,1,2)*FX + GAM(1,2,2)*FY' '0' '0' '0' 'MZ'";
+    let (_, in_world) = derive(&deck("'1'B", world));
+    for page in [&in_body, &in_world] {
+        for line in ["  KU(1) = MZ", "  KU(2) = FX*COS(Q(1)) - FY*SIN(Q(1))"] {
+            assert!(page.print().lines().any(|l| l == line), "{line}: {}", page.print());
+        }
+    }
+    assert!(in_body.print().contains("KRAEFTE UND MOMENTE DES KOERPERS: 1 (KOERPERACHSEN)"));
+    let errors = deck::read(&punched(&deck("'01'B", world))).unwrap_err();
+    assert!(errors[0].message.contains("a bit is"), "{}", errors[0]);
+}
+
+/// Potentials and dissipation functions of forces on a point at (Q(1), Q(2), 0), as a calculus book has them; by hand.
+#[test]
+fn potentials_of_given_forces() {
+    let page = |x: &str, y: &str| {
+        let text = format!(
+            "1 1 2 '0'B {UNIT} '0' '0' '0'\n{UNIT} 'Q(1)' 'Q(2)' '0' '1'B\n'{x}' '{y}' '0' '0' '0' '0' 0 0 0 0"
+        );
+        let (_, derived) = derive(&text);
+        let page = derived.print().to_owned();
+        let lines: Vec<String> = page.lines().map(str::to_owned).collect();
+        let at = lines.iter().position(|l| l == "KRAEFTE DES KOERPERS 1").unwrap();
+        let end = lines.iter().position(|l| l == "ALLE KRAEFTE").unwrap();
+        lines[at + 1..end].join(";").replace("  ", "")
+    };
+    // Of the last ones only that there is one: the form is free, the slopes are compared when it is found.
+    for (x, y, expected) in [
+        ("A", "-B", "POT = -A*Q(1) + B*Q(2)"),
+        ("2*Q(1)*Q(2)", "Q(1)**2", "POT = -Q(1)**2*Q(2)"),
+        ("COS(Q(1) + Q(2))", "COS(Q(1) + Q(2))", "POT = -SIN(Q(1) + Q(2))"),
+        ("Q(2)", "-Q(1)", "KEIN POTENTIAL: DKU(2)/DQ(1) IST NICHT DKU(1)/DQ(2)"),
+        // Gyroscopic forces do no work: neither a potential nor dissipation.
+        (
+            "A*QP(2)",
+            "-A*QP(1)",
+            "KEINE DISSIPATIONSFUNKTION: DKU(2)/DQP(1) IST NICHT DKU(1)/DQP(2)",
+        ),
+        ("Q(1)*SIN(W*Q(1))", "0", "POT = "),
+        ("1/Q(1)", "0", "POT = "),
+        ("-A*Q(1)/(Q(1)**2 + Q(2)**2)**(3/2)", "-A*Q(2)/(Q(1)**2 + Q(2)**2)**(3/2)", "POT = "),
+        ("-Q(1)*#E**(-Q(1)**2)", "0", "POT = "),
+        ("SIN(W*Q(0))", "0", "POT = "),
+        ("SIGN(Q(1) - A)", "0", "POT = "),
+        ("-A*QP(1) - B*QP(2)", "-B*QP(1)", "DIS = "),
+        ("-A*QP(1)*ABS(QP(1))", "0", "DIS = "),
+    ] {
+        let found = page(x, y);
+        let fits =
+            if expected.ends_with("= ") { found.starts_with(expected) } else { found == expected };
+        assert!(fits, "{x}, {y}: {found}, not {expected}");
+    }
+}
+
+/// The example: the forces of the spring between pendulum and mass have a potential only together; the damper dissipates.
+#[test]
+fn the_example_has_potential_and_dissipation_function() {
+    let (mut pool, derived) = derive(EXAMPLE);
+    let system = &derived.systems[0];
+    let of = |source: Source| {
+        let found = system.functions.iter().find(|f| f.source == source).unwrap();
+        (found.potential.clone(), found.dissipation.clone())
+    };
+    assert!(matches!(of(Source::Body(2)).0, ForceFunction::Missing { .. }));
+    assert_eq!(of(Source::Damper(2, 3)).0, ForceFunction::Zero);
+    let (ForceFunction::Is(u), ForceFunction::Is(r)) = of(Source::All) else {
+        panic!("{:?}", of(Source::All))
+    };
+    // Gravity of both bodies, spring 2 and spring 1; the damper's half power.
+    let total = deck::read(EXAMPLE).unwrap().derive(&mut pool).unwrap();
+    for (rho, &force) in total.systems[0].forces[0].q.iter().enumerate() {
+        let slope = pool.diff(u, system.coordinates[rho + 1]);
+        let loss = pool.diff(r, system.rates[rho + 1]);
+        let sum = pool.add(&[force, slope, loss]);
+        assert!(is_zero(&mut pool, sum, &Assumptions::default()), "{rho}");
+    }
+    let text = pool.display(r).to_string();
+    assert_eq!(text, "K(2,3)*(Q(3)^2*QP(2)^2 + QP(3)^2)/2");
+    // The potential of spring 1 has no jump where its length is zero.
+    let potential = pool.display(u).to_string();
+    assert!(
+        potential.contains("abs(Q(1) + XF(1,0,1))") && !potential.contains("sign"),
+        "{potential}"
+    );
+}
+
+/// The code of the equations computes what the expressions are.
+#[test]
+fn a_program_of_the_example() {
+    let (mut pool, derived) = derive(EXAMPLE);
+    let system = &derived.systems[0];
+    let program = system.program(&mut pool, "system_2", 0, 0).unwrap();
+    assert!(system.program(&mut pool, "x", 9, 0).is_none());
+    let names: Vec<&str> = program.inputs.iter().map(|i| i.0.as_str()).collect();
+    assert_eq!(
+        names[names.len() - 7..],
+        ["Q(0)", "Q(1)", "Q(2)", "Q(3)", "QP(1)", "QP(2)", "QP(3)"]
+    );
+    assert_eq!(program.outputs.iter().map(|o| o.1.len()).collect::<Vec<_>>(), [9, 3, 3]);
+    for language in [Language::Rust, Language::C, Language::Python] {
+        let text = generate(&pool, &program, language).unwrap();
+        for group in ["mass_matrix", "bias", "force"] {
+            assert!(text.contains(&format!("system_2_{group}")), "{text}");
+        }
+    }
+    // bias = Γ q̇ q̇ by the chain rule: ½ d/dt of the metric against the kinetic energy.
+    let bias = program.outputs[1].1.clone();
+    let gamma = &system.kinetics[0].gamma;
+    for (rho, &bias) in bias.iter().enumerate() {
+        let mut terms = Vec::new();
+        for mu in 0..=3 {
+            for nu in 0..=3 {
+                let entry = gamma[rho][mu.max(nu)][mu.min(nu)];
+                terms.push(pool.mul(&[entry, system.rates[mu], system.rates[nu]]));
+            }
+        }
+        let sum = pool.add(&terms);
+        let difference = pool.sub(sum, bias);
+        assert!(is_zero(&mut pool, difference, &Assumptions::default()));
+    }
 }
 
 proptest! {

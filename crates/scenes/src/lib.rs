@@ -25,7 +25,8 @@ macro_rules! scenes {
 }
 
 scenes! {
-    "pendulum": "point mass on a 1 m thread, 10 degrees: table 9.1 of the paper";
+    "pendulum": "point mass on a 1 m thread, 10 degrees";
+    "rod-pendulum": "rod with a mass at each end on a ball joint: table 9.1 of the paper";
     "spherical-pendulum": "point mass on a thread with a sideways push";
     "double-pendulum": "two bars on hinges, chaotic";
     "spherical-double-pendulum": "two bars on ball joints, thrown sideways: for accuracy work";

@@ -13,6 +13,7 @@ mod import;
 mod lagr;
 mod models;
 mod optimize;
+mod papers;
 mod points;
 mod run;
 mod schema;
@@ -46,6 +47,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Singularities(args) => singularities::run(args, manner),
         Command::Lagr(args) => lagr::run(args),
         Command::Tables(args) => tables::run(args, manner),
+        Command::Papers(args) => papers::run(args, manner),
         Command::Bench(args) => bench::run(args, manner),
         Command::Verify(args) => verify::run(args, manner),
         Command::Export(args) => export::run(args, manner),

@@ -91,7 +91,7 @@ fn failure(error: &TablesError) -> Failure {
     }
 }
 
-fn to_json(table: &Table) -> Value {
+pub(super) fn to_json(table: &Table) -> Value {
     let rows: Vec<Value> = table
         .rows
         .iter()
@@ -135,11 +135,12 @@ fn to_json(table: &Table) -> Value {
     })
 }
 
-fn to_text(table: &Table) -> String {
-    let head = format!("Table {}: {}, {}", table.number, table.title, table.unit);
+pub(super) fn to_text(table: &Table) -> String {
+    let unit = if table.unit.is_empty() { String::new() } else { format!(", {}", table.unit) };
+    let head = format!("Table {}: {}{unit}", table.number, table.title);
     let mut out = styled(BOLD, wrap(&head, 0, width()).trim_end());
     out.push('\n');
-    out.push_str(&if table.columns.len() == 1 { list(table) } else { grid(table) });
+    out.push_str(&if table.column_name.is_empty() { list(table) } else { grid(table) });
     for check in &table.checks {
         let mark = if check.holds() { String::new() } else { styled(BAD, " misses its bar") };
         let line = format!("{}: {}{mark}", check.what, sig(check.value, 4));
@@ -153,25 +154,29 @@ fn to_text(table: &Table) -> String {
     out
 }
 
-/// One column of values: a line a row.
+/// Columns of values of their own kinds: a line a value, with all digits that the paper prints.
 fn list(table: &Table) -> String {
-    let mut lines = Columns::new(&[Align::Right; 5]);
-    lines.styled(BOLD, [table.row_name, "ours", "paper", "ratio", ""]);
-    for row in &table.rows {
-        for cell in &row.cells {
-            let mark = if cell.holds { "" } else { "misses its bar" };
-            let ratio = format!("{:.3}", cell.ratio());
-            let cells = [
-                sig(row.at, 8),
-                format!("{:.5e}", cell.ours),
-                format!("{:.5e}", cell.paper),
-                ratio,
-                mark.to_owned(),
-            ];
-            lines.row(cells);
+    let mut out = String::new();
+    for (i, name) in table.columns.iter().enumerate() {
+        if table.columns.len() > 1 {
+            let _ = writeln!(out, "  {name}");
         }
+        let mut lines = Columns::new(&[Align::Right; 5]);
+        lines.styled(BOLD, [table.row_name, "ours", "paper", "ratio", ""]);
+        for row in &table.rows {
+            let cell = &row.cells[i];
+            let mark = if cell.holds { "" } else { "misses its bar" };
+            lines.row([
+                sig(row.at, 8),
+                format!("{:.6e}", cell.ours),
+                format!("{:.6e}", cell.paper),
+                format!("{:.4}", cell.ratio()),
+                mark.to_owned(),
+            ]);
+        }
+        out.push_str(&lines.render(width()));
     }
-    lines.render(width())
+    out
 }
 
 /// Several columns: three lines a row, ours, the paper's and their ratio.

@@ -26,7 +26,7 @@ use gelenk_lagrange::simplify::Limits;
 use gelenk_lagrange::{DeriveError, Equations, Options, from_model};
 use gelenk_model::{Loaded, Model, Pose, Twist};
 
-pub use gelenk_lagrange::code::Language as CodeLanguage;
+pub use gelenk_lagrange::code::{Language as CodeLanguage, generate as generate_code};
 pub use gelenk_lagrange::reactions::JointForce;
 pub use point::Point;
 pub use show::{PARTS, Part};

@@ -164,7 +164,10 @@ impl Table {
                 }
                 let mut place = format!("table {number}, {} = {}", self.row_name, row.at);
                 if self.columns.len() > 1 {
-                    place = format!("{place}, {} = {column}", self.column_name);
+                    place = match self.column_name {
+                        "" => format!("{place}, {column}"),
+                        name => format!("{place}, {name} = {column}"),
+                    };
                 }
                 let (ours, paper) = (cell.ours, cell.paper);
                 failures.push(if ours.is_nan() {

@@ -52,7 +52,7 @@ mod tests {
             (table_9_3(), 8, 6),
             (table_9_4(), 8, 6),
             (table_9_5(), 10, 2),
-            (table_10_1(), 7, 1),
+            (table_10_1(), 7, 2),
         ] {
             assert_eq!((table.rows.len(), table.columns.len()), (rows, columns));
             for (at, values) in &table.rows {

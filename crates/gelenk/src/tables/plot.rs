@@ -11,12 +11,12 @@ pub fn plot_svg(tables: &[Table]) -> Option<String> {
     let mut plot = Plot::new(&format!("Table {}: {}", table.number, table.title))
         .size(860.0, 560.0)
         .x_axis("h", "s")
-        .y_axis(if table.columns.len() > 1 { "" } else { &table.columns[0] }, table.unit)
+        .y_axis(if table.column_name.is_empty() { &table.columns[0] } else { "" }, table.unit)
         .log_log();
     // Every second column is enough to read.
     for column in (0..table.columns.len()).step_by(2) {
-        let of = |name: &str| match table.columns.len() {
-            1 => name.to_owned(),
+        let of = |name: &str| match table.column_name {
+            "" => name.to_owned(),
             _ => format!("{name}, {} m", table.columns[column]),
         };
         let points = |value: &dyn Fn(&super::Cell) -> f64| -> Vec<(f64, f64)> {

@@ -4,7 +4,7 @@
 //!
 //! - [`correct_velocities`]: velocities that fit the constraints, by one linear system (section 4, (4.9));
 //! - [`newton_step`]: impulses that make the constraints hold at t + h (section 5, (5.8) and (5.9));
-//! - [`impulse_step`]: both, the impulse method;
+//! - [`impulse_step`]: both, the impulse method; [`single_step`]: with one linear system for each (section 8);
 //! - [`taylor_step`]: the Taylor or Lagrange-multiplier method of any order (section 6), for comparison: it drifts;
 //! - [`independent`]: a largest set of constraints that do not depend on each other (section 4, end).
 //!
@@ -32,6 +32,6 @@ pub use constraint::{Constraint, ConstraintKind, Gradient, PointEquation};
 pub use correction::correct_velocities;
 pub use from_model::from_model;
 pub use independent::{Independent, RANK_TOLERANCE, independent};
-pub use newton::{MAX_SOLVES, impulse_step, newton_step};
+pub use newton::{MAX_SOLVES, NewtonSystem, first_system, impulse_step, newton_step, single_step};
 pub use system::{PointError, PointState, PointSystem};
 pub use taylor::{PointSeries, taylor_series, taylor_step};

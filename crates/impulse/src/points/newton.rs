@@ -1,7 +1,8 @@
 //! Integration steps by Newton's method.
 
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
 
+use super::constraint::Gradient;
 use super::correction::correct_velocities;
 use super::independent::{Independent, independent};
 use super::system::{PointError, PointState, PointSystem};
@@ -39,14 +40,68 @@ pub fn newton_step(
             let constraint = system.constraints[worst].name.clone();
             return Err(PointError::NotClosed { constraint, error, solves, t: state.t, h });
         }
-        let (then, _) = system.gradients(&ahead, kept);
-        let b = kept.iter().map(|&r| -system.constraints[r].value(&ahead) / h);
-        let b = DVector::from_iterator(kept.len(), b);
-        let x = system.matrix(&then, &now).lu().solve(&b);
-        let x = x.ok_or(PointError::Singular { t: state.t })?;
+        let x = newton_system(system, &now, &ahead, kept, h).solution(state.t)?;
         system.apply(&now, x.as_slice(), &mut moving.p_dot);
     }
     unreachable!("the last round returns")
+}
+
+/// The linear system M_h X = B of one round, (5.8) and (5.9).
+#[derive(Clone, Debug)]
+pub struct NewtonSystem {
+    /// M_h; for h → 0 the matrix of the velocity correction (4.9).
+    pub matrix: DMatrix<f64>,
+    /// B.
+    pub right: DVector<f64>,
+}
+
+impl NewtonSystem {
+    /// X, the strengths of the impulses; `t` is for the message.
+    pub fn solution(&self, t: f64) -> Result<DVector<f64>, PointError> {
+        let x = self.matrix.clone().lu().solve(&self.right);
+        x.ok_or(PointError::Singular { t })
+    }
+}
+
+/// The first linear system of a step of `h` from a state: its solution is x_k of section 8. With h = 0 only its matrix has a meaning.
+pub fn first_system(
+    system: &PointSystem,
+    state: &PointState,
+    independent: &Independent,
+    h: f64,
+) -> NewtonSystem {
+    let (now, _) = system.gradients(state, &independent.kept);
+    newton_system(system, &now, &system.look_ahead(state, h), &independent.kept, h)
+}
+
+fn newton_system(
+    system: &PointSystem,
+    now: &[Gradient],
+    ahead: &PointState,
+    kept: &[usize],
+    h: f64,
+) -> NewtonSystem {
+    let (then, _) = system.gradients(ahead, kept);
+    let b = kept.iter().map(|&r| -system.constraints[r].value(ahead) / h);
+    NewtonSystem { matrix: system.matrix(&then, now), right: DVector::from_iterator(kept.len(), b) }
+}
+
+/// A step with one linear system for the positions, whatever gaps that leaves, and one for the velocities: the method of the theorem of
+/// section 8, which converges as h → 0.
+pub fn single_step(
+    system: &PointSystem,
+    state: &mut PointState,
+    independent: &Independent,
+    h: f64,
+) -> Result<(), PointError> {
+    let x = first_system(system, state, independent, h).solution(state.t)?;
+    let (now, _) = system.gradients(state, &independent.kept);
+    let mut moving = state.clone();
+    system.apply(&now, x.as_slice(), &mut moving.p_dot);
+    let mut ahead = system.look_ahead(&moving, h);
+    correct_velocities(system, &mut ahead, independent)?;
+    *state = ahead;
+    Ok(())
 }
 
 /// One step of the impulse method: [`newton_step`], then [`correct_velocities`] at t + h. Returns the systems solved in

@@ -50,6 +50,8 @@ impl Text {
 pub(super) enum Item {
     Number(i64),
     Bit(bool),
+    /// `'11'B`: a bit with a second one set.
+    TwoBits,
     Text(Text),
 }
 
@@ -58,6 +60,7 @@ impl Item {
         match self {
             Self::Number(n) => format!("the number {n}"),
             Self::Bit(b) => format!("the bit '{}'B", u8::from(*b)),
+            Self::TwoBits => "the bits '11'B".to_owned(),
             Self::Text(t) => format!("the string '{}'", short(&t.text)),
         }
     }
@@ -79,6 +82,21 @@ pub(super) struct Cards<'a> {
     at: usize,
     end: Place,
     text: std::marker::PhantomData<&'a str>,
+}
+
+/// Cards on which something is punched beyond the last column.
+pub(super) fn too_long(text: &str) -> Vec<DeckError> {
+    let long = |(i, line): (usize, &str)| {
+        let columns = line.trim_end().chars().count();
+        let place = Place { card: i + 1, column: COLUMNS + 1 };
+        (columns > COLUMNS).then(|| {
+            let message = format!(
+                "a card has {COLUMNS} columns, this one {columns}: go on on the next card (a string goes on in its column 1)"
+            );
+            DeckError::new(place, message)
+        })
+    };
+    text.lines().enumerate().filter_map(long).collect()
 }
 
 impl<'a> Cards<'a> {
@@ -214,6 +232,7 @@ impl<'a> Cards<'a> {
             return match text.text.as_str() {
                 "0" => Ok((Item::Bit(false), place)),
                 "1" => Ok((Item::Bit(true), place)),
+                "11" => Ok((Item::TwoBits, place)),
                 _ => Err(DeckError::new(place, "a bit is '0'B or '1'B")),
             };
         }
@@ -255,6 +274,22 @@ impl<'a> Cards<'a> {
             other => Err(DeckError::new(
                 place,
                 format!("{what} is a bit, '0'B or '1'B, not {}", other.what()),
+            )),
+        }
+    }
+
+    /// A bit, or `'11'B`: whether it is set, and whether the second one is.
+    pub(super) fn bits(&mut self, what: &str) -> Result<[bool; 2], DeckError> {
+        let (item, place) = self.expect(what)?;
+        match item {
+            Item::Bit(b) => Ok([b, false]),
+            Item::TwoBits => Ok([true, true]),
+            other => Err(DeckError::new(
+                place,
+                format!(
+                    "{what} is a bit, '0'B or '1'B ('11'B: in body axes), not {}",
+                    other.what()
+                ),
             )),
         }
     }

@@ -6,6 +6,7 @@ use super::functions::Functions;
 use super::input::Input;
 use super::meaning::{self, Motion, Replacement, replace, subscripted};
 use super::page::write_page;
+use super::potential::{ForceFunctions, Source, functions};
 use super::print::{Page, formac};
 use super::{DeckError, Element, List, System};
 use crate::simplify::{Assumptions, is_zero, simplify};
@@ -33,6 +34,8 @@ pub struct SystemResult {
     pub kinetics: Vec<Kinetics>,
     /// Q, the same way.
     pub forces: Vec<Forces>,
+    /// Potentials and dissipation functions: of the forces of each body, of each damper, and of all.
+    pub functions: Vec<ForceFunctions>,
 }
 
 /// The potential of a spring, U = c (½ λ² - λ₀ λ).
@@ -91,10 +94,10 @@ impl Derived {
 
 /// A derivation at work.
 pub(super) struct Work<'a> {
-    pool: &'a mut Pool,
+    pub(super) pool: &'a mut Pool,
     functions: Functions,
     f: usize,
-    coordinates: Vec<Expr>,
+    pub(super) coordinates: Vec<Expr>,
     assumptions: Assumptions,
 }
 
@@ -103,8 +106,23 @@ impl Work<'_> {
         self.functions.diff(self.pool, e, self.coordinates[mu])
     }
 
+    /// ∂e/∂x for any symbol.
+    pub(super) fn diff_by(&mut self, e: Expr, x: Expr) -> Expr {
+        self.functions.diff(self.pool, e, x)
+    }
+
+    pub(super) fn substitute(&mut self, e: Expr, from: Expr, to: Expr) -> Expr {
+        self.functions.substitute(self.pool, e, from, to)
+    }
+
+    /// Whether two expressions are the same function.
+    pub(super) fn equal(&mut self, a: Expr, b: Expr) -> bool {
+        let difference = self.pool.sub(a, b);
+        difference == Expr::ZERO || is_zero(self.pool, difference, &self.assumptions)
+    }
+
     /// The shortest form; 0 exactly where it is zero.
-    fn short(&mut self, e: Expr) -> Expr {
+    pub(super) fn short(&mut self, e: Expr) -> Expr {
         if e == Expr::ZERO || is_zero(self.pool, e, &self.assumptions) {
             return Expr::ZERO;
         }
@@ -144,22 +162,36 @@ fn derive(
         .collect();
     let g = metric(&mut work, &slopes);
     let gamma = christoffel(&mut work, &g);
-    let mut q = vec![Vec::new(); f];
-    applied_forces(&mut work, &input.motions, &slopes, &input.forces, &mut q);
+    // The forces of each source, and all.
+    let mut sources = Vec::new();
+    for (i, forces) in input.forces.iter().enumerate() {
+        let Some(forces) = forces else { continue };
+        let mut q = vec![Vec::new(); f];
+        applied_forces(&mut work, &input.motions[i + 1], &slopes[i + 1], forces, &mut q);
+        sources.push((Source::Body(i + 1), q));
+    }
     for (damper, list) in system.dampers.iter().zip(&input.dampers) {
+        let mut q = vec![Vec::new(); f];
         damper_forces(&mut work, &input.motions, damper, list, &rates, &mut q);
+        sources.push((Source::Damper(damper.l, damper.n), q));
+    }
+    let mut all: Vec<Vec<Expr>> = vec![Vec::new(); f];
+    for (_, q) in &sources {
+        for (all, terms) in all.iter_mut().zip(q) {
+            all.extend_from_slice(terms);
+        }
     }
     let mut potentials = Vec::new();
     for (spring, lists) in system.springs.iter().zip(&input.springs) {
-        potentials.push(spring_forces(&mut work, &input.motions, spring, lists, &mut q));
+        potentials.push(spring_forces(&mut work, &input.motions, spring, lists, &mut all));
     }
-    let q: Vec<Expr> = q
-        .into_iter()
-        .map(|terms| {
-            let sum = work.pool.add(&terms);
-            work.short(sum)
-        })
-        .collect();
+    let q = summed(&mut work, &all);
+    let mut force_functions = Vec::with_capacity(sources.len() + 1);
+    for (source, terms) in sources {
+        let of_source = summed(&mut work, &terms);
+        force_functions.push(functions(&mut work, source, &of_source, &rates));
+    }
+    force_functions.push(functions(&mut work, Source::All, &q, &rates));
 
     let undetermined = open_accelerations(work.pool, &g);
     let mut kinetics = vec![Kinetics { g, gamma, undetermined }];
@@ -189,9 +221,21 @@ fn derive(
         forces.push(Forces { q });
     }
     let coordinates = std::mem::take(&mut work.coordinates);
-    let result = SystemResult { f, coordinates, rates, potentials, kinetics, forces };
+    let functions = force_functions;
+    let result = SystemResult { f, coordinates, rates, potentials, kinetics, forces, functions };
     write_page(page, number, system, &result, &work);
     Ok(result)
+}
+
+/// The sums of the terms, in their shortest forms.
+fn summed(work: &mut Work<'_>, terms: &[Vec<Expr>]) -> Vec<Expr> {
+    terms
+        .iter()
+        .map(|terms| {
+            let sum = work.pool.add(terms);
+            work.short(sum)
+        })
+        .collect()
 }
 
 /// Declares symbols in the order in which products shall show them: masses, tensors, other parameters, coordinates.
@@ -293,29 +337,25 @@ fn christoffel(work: &mut Work<'_>, g: &[Vec<Expr>]) -> Vec<Vec<Vec<Expr>>> {
 /// Q_ρ = Σ (∂_ρx0_i K_i + ½ ∂_ρE_ji E_jk M_ik) (27) with M_12 = -M_3, M_13 = M_2, M_23 = -M_1.
 fn applied_forces(
     work: &mut Work<'_>,
-    motions: &[Motion],
-    slopes: &[Vec<Motion>],
-    forces: &[Option<[[Expr; 3]; 2]>],
+    motion: &Motion,
+    slopes: &[Motion],
+    [force, moment]: &[[Expr; 3]; 2],
     q: &mut [Vec<Expr>],
 ) {
-    for (i, forces) in forces.iter().enumerate() {
-        let Some([force, moment]) = forces else { continue };
-        let minus = moment.map(|m| work.pool.neg(m));
-        let tensor = [
-            [Expr::ZERO, minus[2], moment[1]],
-            [moment[2], Expr::ZERO, minus[0]],
-            [minus[1], moment[0], Expr::ZERO],
-        ];
-        let motion = &motions[i + 1];
-        for (rho, terms) in q.iter_mut().enumerate() {
-            let slope = &slopes[i + 1][rho + 1];
-            for i in 0..3 {
-                product(work.pool, terms, &[slope[3][i], force[i]]);
-                for k in 0..3 {
-                    for j in 0..3 {
-                        let factors = [Expr::HALF, slope[j][i], motion[j][k], tensor[i][k]];
-                        product(work.pool, terms, &factors);
-                    }
+    let minus = moment.map(|m| work.pool.neg(m));
+    let tensor = [
+        [Expr::ZERO, minus[2], moment[1]],
+        [moment[2], Expr::ZERO, minus[0]],
+        [minus[1], moment[0], Expr::ZERO],
+    ];
+    for (rho, terms) in q.iter_mut().enumerate() {
+        let slope = &slopes[rho + 1];
+        for i in 0..3 {
+            product(work.pool, terms, &[slope[3][i], force[i]]);
+            for k in 0..3 {
+                for j in 0..3 {
+                    let factors = [Expr::HALF, slope[j][i], motion[j][k], tensor[i][k]];
+                    product(work.pool, terms, &factors);
                 }
             }
         }

@@ -24,13 +24,14 @@ pub(super) enum Known {
     Fac,
     Comb,
     Step,
-    /// Ours: what √(x²) and its derivative print.
+    /// Ours: the root, and what √(x²) and its derivative print.
+    Sqrt,
     Abs,
     Sign,
 }
 
 impl Known {
-    const ALL: [(Self, &'static str); 15] = [
+    const ALL: [(Self, &'static str); 16] = [
         (Self::Sin, "SIN"),
         (Self::Cos, "COS"),
         (Self::Sinh, "SINH"),
@@ -44,6 +45,7 @@ impl Known {
         (Self::Fac, "FAC"),
         (Self::Comb, "COMB"),
         (Self::Step, "STEP"),
+        (Self::Sqrt, "SQRT"),
         (Self::Abs, "ABS"),
         (Self::Sign, "SIGN"),
     ];

@@ -122,6 +122,10 @@ impl Input {
                         entries[4 + i][j] = Some(values[i][j]);
                     }
                 }
+                if body.in_body_axes {
+                    let motion = self.motions[l];
+                    values = values.map(|along| in_world(pool, &motion, &along));
+                }
                 Some(values)
             }
         };
@@ -150,6 +154,14 @@ fn compose(pool: &mut Pool, reference: &Motion, rows: &[[Expr; 3]]) -> Motion {
         motion[3][i] = pool.add(&terms);
     }
     motion
+}
+
+/// K_i = k_j E_ji: a vector along the body's axes in world components.
+fn in_world(pool: &mut Pool, motion: &Motion, along: &[Expr; 3]) -> [Expr; 3] {
+    std::array::from_fn(|i| {
+        let terms: Vec<Expr> = (0..3).map(|j| pool.mul(&[along[j], motion[j][i]])).collect();
+        pool.add(&terms)
+    })
 }
 
 /// A sum whose angle sums are contracted, cos a cos b - sin a sin b = cos(a + b): what is not created need not be undone.

@@ -223,6 +223,7 @@ impl Scope<'_> {
             Known::Log10 => Func::Log10,
             Known::Log2 => Func::Log2,
             Known::Erf => Func::Erf,
+            Known::Sqrt => return Ok(self.pool.sqrt(arguments[0])),
             Known::Abs => Func::Abs,
             Known::Sign => Func::Sign,
             Known::Fac | Known::Comb => {

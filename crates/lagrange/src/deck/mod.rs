@@ -15,7 +15,7 @@
 //! The order of the items (figure 3 of the paper): B systems; for each N bodies, F freedoms, BI1 (`'1'B`: relative
 //! motion); rotation matrix and origin of body 0; for each body, with relative motion, its reference body K, rotation
 //! matrix, distance, joint points on K and on the body, or else rotation matrix and centre; BI2 and, if `'1'B`, force and
-//! moment about the centre in world axes; the dampers, L N BI1 and its list; the springs, L N BI1 BI2 and their lists;
+//! moment about the centre in world axes (`'11'B`, which the original has not: in body axes); the dampers, L N BI1 and its list; the springs, L N BI1 BI2 and their lists;
 //! the lists for G and GAM; the lists for KU.
 //!
 //! ```
@@ -41,12 +41,15 @@ mod functions;
 mod input;
 mod meaning;
 mod page;
+mod potential;
 mod print;
+mod program;
 
 use gelenk_expr::Pool;
 
 pub use cards::Place;
 pub use derive::{Derived, Forces, Kinetics, Potential, SystemResult, Undetermined};
+pub use potential::{ForceFunction, ForceFunctions, Source};
 
 use cards::Cards;
 use formula::{Formula, List};
@@ -105,6 +108,8 @@ struct Body {
     motion: Vec<[Formula; 3]>,
     /// Force and moment.
     forces: Option<[[Formula; 3]; 2]>,
+    /// In body axes instead of world axes.
+    in_body_axes: bool,
 }
 
 /// A damper or a spring between bodies l and n.
@@ -116,8 +121,12 @@ struct Element {
     second: Option<List>,
 }
 
-/// Reads a deck. All faults of formulas come back together; a fault in the order of the items ends the reading.
+/// Reads a deck: cards of 80 columns. All faults of formulas come back together; a fault in the order of the items ends the reading.
 pub fn read(text: &str) -> Result<Deck, Vec<DeckError>> {
+    let long = cards::too_long(text);
+    if !long.is_empty() {
+        return Err(long);
+    }
     let mut reader = Reader { cards: Cards::new(text), errors: Vec::new() };
     let deck = match reader.deck() {
         Ok(deck) => deck,
@@ -241,13 +250,14 @@ impl Reader<'_> {
         for name in names {
             motion.push(self.row(&format!("an entry of body {l}'s {name}"))?);
         }
-        let forces = if self.cards.bit(&format!("BI2 of body {l}"))? {
+        let [acts, in_body_axes] = self.cards.bits(&format!("BI2 of body {l}"))?;
+        let forces = if acts {
             let force = self.row(&format!("a component of the force on body {l}"))?;
             Some([force, self.row(&format!("a component of the moment on body {l}"))?])
         } else {
             None
         };
-        Ok(Body { reference, motion, forces })
+        Ok(Body { reference, motion, forces, in_body_axes })
     }
 
     fn elements(&mut self, what: &str, n: usize, two: bool) -> Result<Vec<Element>, DeckError> {

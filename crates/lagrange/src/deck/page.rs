@@ -4,6 +4,7 @@ use gelenk_expr::{Expr, Pool};
 use serde_json::{Map, Value, json};
 
 use super::derive::{Derived, SystemResult, Work};
+use super::potential::{ForceFunction, Source};
 use super::print::{Page, formac};
 use super::{Formula, List, System};
 
@@ -31,7 +32,8 @@ pub(super) fn write_page(
         match &body.forces {
             None => page.line("KEINE KRAEFTE UND MOMENTE"),
             Some(forces) => {
-                page.line(&format!("KRAEFTE UND MOMENTE DES KOERPERS: {}", i + 1));
+                let axes = if body.in_body_axes { " (KOERPERACHSEN)" } else { "" };
+                page.line(&format!("KRAEFTE UND MOMENTE DES KOERPERS: {}{axes}", i + 1));
                 rows(page, forces);
             }
         }
@@ -84,6 +86,33 @@ pub(super) fn write_page(
             page.equation(&format!("KU({})", rho + 1), &work.text(e));
         }
     }
+    page.heading("POTENTIALE UND DISSIPATIONSFUNKTIONEN");
+    for functions in &result.functions {
+        page.line(&match functions.source {
+            Source::Body(l) => format!("KRAEFTE DES KOERPERS {l}"),
+            Source::Damper(l, n) => format!("DAEMPFER {l} {n}"),
+            Source::All => "ALLE KRAEFTE".to_owned(),
+        });
+        function(page, work, ("POT", "KEIN POTENTIAL", "Q"), &functions.potential);
+        function(page, work, ("DIS", "KEINE DISSIPATIONSFUNKTION", "QP"), &functions.dissipation);
+    }
+}
+
+/// A potential or dissipation function, or why there is none.
+fn function(
+    page: &mut Page,
+    work: &Work<'_>,
+    (name, none, variable): (&str, &str, &str),
+    function: &ForceFunction,
+) {
+    match function {
+        ForceFunction::Zero => {}
+        ForceFunction::Is(e) => page.equation(name, &work.text(*e)),
+        ForceFunction::Missing { rho, sigma } => page.line(&format!(
+            "  {none}: DKU({rho})/D{variable}({sigma}) IST NICHT DKU({sigma})/D{variable}({rho})"
+        )),
+        ForceFunction::NotFound => page.line(&format!("  {name} NICHT GEFUNDEN")),
+    }
 }
 
 fn rows(page: &mut Page, rows: &[[Formula; 3]]) {
@@ -101,7 +130,7 @@ fn list(page: &mut Page, list: Option<&List>) {
 
 impl Derived {
     /// The results for programs: `systems [{freedoms, potentials [{between, potential}], kinetics [{list, G, GAM,
-    /// undetermined}], forces [{list, KU}]}]`, expressions in FORMAC's language, entries that are zero left out.
+    /// undetermined}], forces [{list, KU}], functions [{of, potential, dissipation}]}]`, expressions in FORMAC's language, entries that are zero left out.
     pub fn to_json(&self, pool: &Pool) -> Value {
         let text = |e: Expr| Value::from(formac(&pool.display(e).to_string()));
         let systems = self.systems.iter().map(|system| {
@@ -137,8 +166,29 @@ impl Derived {
                 .potentials
                 .iter()
                 .map(|p| json!({ "between": [p.l, p.n], "potential": text(p.potential) }));
+            let functions = system.functions.iter().map(|functions| {
+                let of = match functions.source {
+                    Source::Body(l) => json!({ "body": l }),
+                    Source::Damper(l, n) => json!({ "damper": [l, n] }),
+                    Source::All => json!("all"),
+                };
+                let function = |function: &ForceFunction| match function {
+                    ForceFunction::Zero => json!({ "exists": true, "text": "0" }),
+                    ForceFunction::Is(e) => json!({ "exists": true, "text": text(*e) }),
+                    ForceFunction::Missing { rho, sigma } => {
+                        json!({ "exists": false, "text": null, "asymmetric": [rho, sigma] })
+                    }
+                    ForceFunction::NotFound => json!({ "exists": true, "text": null }),
+                };
+                json!({
+                    "of": of,
+                    "potential": function(&functions.potential),
+                    "dissipation": function(&functions.dissipation),
+                })
+            });
             json!({
                 "freedoms": system.f,
+                "functions": functions.collect::<Vec<_>>(),
                 "potentials": potentials.collect::<Vec<_>>(),
                 "kinetics": kinetics.collect::<Vec<_>>(),
                 "forces": forces.collect::<Vec<_>>(),
