@@ -80,7 +80,9 @@ pub(crate) fn rollout<'py>(
                     let (engine, reader) = own;
                     let from = states.map_or(&begins, |states| &states[world].inner);
                     engine.restore(from)?;
-                    let failed = follow(engine, reader, &wanted, world, inputs, rows, &stop).err();
+                    let failed =
+                        follow(inner.model(), engine, reader, &wanted, world, inputs, rows, &stop)
+                            .err();
                     Ok((engine.checkpoint(), failed))
                 };
                 let begin = || (first.clone(), Reader::new(inner.model()));
@@ -114,6 +116,7 @@ pub(crate) fn rollout<'py>(
 
 /// One world, step by step.
 fn follow(
+    model: &gelenk::model::Model,
     engine: &mut Engine<'_>,
     reader: &mut Reader,
     wanted: &[Quantity],
@@ -129,14 +132,13 @@ fn follow(
         }
         let fail = |reason: String| (k, Failure { reason, element: None });
         if let Some(inputs) = inputs {
-            for i in 0..engine.model().inputs.len() {
-                let name = engine.model().inputs[i].name.clone();
-                engine.inputs().set(&name, inputs[[world, k, i]]).map_err(fail)?;
+            let mut held = engine.inputs();
+            for (i, input) in model.inputs.iter().enumerate() {
+                held.set(&input.name, inputs[[world, k, i]]).map_err(fail)?;
             }
         }
         engine.step().map_err(|failure| (k, failure))?;
         row.clear();
-        let model = engine.model();
         reader.read(model, &engine.sample(), wanted, &mut row);
         out.copy_from_slice(&row);
     }
