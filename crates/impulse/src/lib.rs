@@ -41,7 +41,7 @@ pub use method::{BadSetting, Landing, Method, SolverKind};
 pub use parts::{MAX_HALVINGS, MOST_TRIES};
 pub use run::{run, run_controlled};
 pub use scratch::Scratch;
-pub use simulation::Simulation;
+pub use simulation::{Checkpoint, Simulation};
 pub use step::{StepReport, step};
 
 /// The README's example runs as a test.

@@ -1,5 +1,9 @@
 //! A model in motion, step by step.
 
+mod checkpoint;
+
+pub use checkpoint::Checkpoint;
+
 use std::borrow::Cow;
 
 use gelenk_collide::{Touch, World};
@@ -77,12 +81,19 @@ impl<'m> Simulation<'m> {
         settings: &RunSettings,
         state: State,
     ) -> Result<Self, Failure> {
+        Simulation::start(Cow::Borrowed(model), settings, state)
+    }
+
+    /// The model at its start, kept by the simulation itself: for owners that cannot lend it.
+    pub fn owned(model: Model, settings: &RunSettings) -> Result<Simulation<'static>, Failure> {
+        let start = model.start.clone();
+        Simulation::start(Cow::Owned(model), settings, start)
+    }
+
+    fn start(model: Cow<'m, Model>, settings: &RunSettings, state: State) -> Result<Self, Failure> {
         let method = Method::new(settings)?;
-        let model = if settings.contact == "none" {
-            Cow::Owned(model.without_contact())
-        } else {
-            Cow::Borrowed(model)
-        };
+        let model =
+            if settings.contact == "none" { Cow::Owned(model.without_contact()) } else { model };
         check_lengths(&model, &state)?;
         // A shape that cannot touch anything must not go unsaid.
         World::new(&model).map_err(|bad| Failure { reason: bad.to_string(), element: None })?;

@@ -104,6 +104,13 @@ impl ContactLog {
         self.forces.clear();
     }
 
+    /// Shows what a step before gave; the next one begins anew.
+    pub(crate) fn restore(&mut self, forces: &[ContactForce], worst: Option<f64>) {
+        self.begin_step();
+        self.forces.extend_from_slice(forces);
+        self.worst = worst;
+    }
+
     /// Adds what contacts gave in a part of the step.
     pub(crate) fn add(&mut self, contacts: &[Contact]) {
         for contact in contacts.iter().filter(|contact| contact.given != Vec3::zeros()) {
