@@ -174,6 +174,9 @@ pub(crate) struct ModelArgs {
     /// Lift a limit on the model's size: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit, help_heading = "Model")]
     pub(crate) limit: Vec<(String, u64)>,
+    /// Robot files: repair faults that have a safe repair, and report what was assumed, instead of refusing them
+    #[arg(long, help_heading = "Model")]
+    pub(crate) lenient: bool,
 }
 
 /// Settings that replace those of the model's `[run]`.
@@ -1008,7 +1011,7 @@ pub(crate) struct ImportArgs {
     /// URDF: whether the base is fixed to the world or free
     #[arg(long, value_name = "HOW", default_value = "fixed", hide_possible_values = true)]
     pub(crate) base: BaseArg,
-    /// MJCF: start from this keyframe; - for the pose as drawn [default: as drawn, or the first one if that is outside of the limits]
+    /// MJCF: start from this keyframe; - for the pose as drawn [default: the first one]
     #[arg(long, value_name = "NAME")]
     pub(crate) keyframe: Option<String>,
     /// Folder below which meshes and included files may lie [default: the file's, or its package's]
@@ -1023,6 +1026,9 @@ pub(crate) struct ImportArgs {
     /// Leave actuators out
     #[arg(long)]
     pub(crate) no_actuators: bool,
+    /// Repair faults of the file that have a safe repair, and report what was assumed, instead of refusing them
+    #[arg(long)]
+    pub(crate) lenient: bool,
     /// Lift a limit: file (bytes), nesting, files, bodies, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit)]
     pub(crate) limit: Vec<(String, u64)>,

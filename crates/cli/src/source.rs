@@ -31,7 +31,7 @@ pub(crate) fn load(args: &ModelArgs, start: Start, manner: Manner) -> Result<Loa
         allow_open: start == Start::MayBeOpen,
         ..LoadOptions::default()
     };
-    let loaded = find(&args.model, options)?;
+    let loaded = find(&args.model, options, args.lenient)?;
     if manner.talks() {
         tell_warnings(&loaded);
     }
@@ -62,8 +62,8 @@ fn tell_warnings(loaded: &Loaded) {
 /// Notes of an import that a command shows.
 const MOST_NOTES: usize = 12;
 
-/// Finds and loads a model by gallery name, path or `-`.
-pub(crate) fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failure> {
+/// Finds and loads a model by gallery name, path or `-`; `lenient`: faults of robot files are repaired where that is safe.
+pub(crate) fn find(name: &str, mut options: LoadOptions, lenient: bool) -> Result<Loaded, Failure> {
     if name == "-" {
         let text = read_standard_input(options.limits.file)?;
         options.base_dir = Some(".".into());
@@ -75,7 +75,8 @@ pub(crate) fn find(name: &str, mut options: LoadOptions) -> Result<Loaded, Failu
     let path = Path::new(name);
     match path.metadata() {
         Ok(_) if gelenk::import::is_robot_file(path) => {
-            let import = ImportOptions { limits: options.limits, ..ImportOptions::default() };
+            let limits = options.limits;
+            let import = ImportOptions { limits, lenient, ..ImportOptions::default() };
             let imported = import_model(path, &import, &options);
             imported.map(|(_, loaded)| loaded).map_err(|faults| bad_model(&faults))
         }

@@ -33,6 +33,8 @@ pub fn finish(
     let mut load = LoadOptions { base_dir, ..load.clone() };
     let allow_open = load.allow_open;
     load.allow_open = true;
+    // Scenery and parts of robots may be looked at, but not run.
+    load.allow_still = allow_open;
     let mut loaded = load_text(&name, &imported.text, &load)?;
     let tolerance = loaded.model.run.tolerance;
     let open =

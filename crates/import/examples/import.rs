@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         keyframe: has("--as-drawn").then(|| "-".to_owned()),
         without_contact: has("--no-contact"),
         without_actuators: has("--no-actuators"),
+        lenient: has("--lenient"),
         ..ImportOptions::default()
     };
     match import_path(Path::new(&file), &options) {

@@ -122,6 +122,27 @@ impl Context {
         self.errors.push(fault.at(&self.sources, span));
     }
 
+    /// Writes a fault down that has a safe repair: an error; or, where the import is lenient, a change that says what is assumed.
+    /// Whether the reader may go on with the repair.
+    pub(crate) fn repairable(
+        &mut self,
+        code: &'static str,
+        element: impl AsRef<str>,
+        span: Span,
+        message: impl AsRef<str>,
+        help: impl AsRef<str>,
+        assumed: &str,
+    ) -> bool {
+        let (message, element) = (message.as_ref(), element.as_ref());
+        if self.options.lenient {
+            self.changed(format!("{message}: {assumed}"), element, span);
+            return true;
+        }
+        let help = format!("{} (`--lenient`: {assumed})", help.as_ref());
+        self.error(code, element, span, message, help);
+        false
+    }
+
     /// Writes an entry of the report down; equal ones become one.
     pub(crate) fn note(&mut self, fate: Fate, text: impl Into<String>, element: &str, span: Span) {
         let text = text.into();
@@ -196,6 +217,28 @@ impl Context {
         self.number(element, name).unwrap_or(default)
     }
 
+    /// A colour; one that is none is left out, since it is only for the eye.
+    pub(crate) fn color(&mut self, element: &Element, name: &str) -> Option<[f64; 3]> {
+        let attribute = element.get(name)?;
+        let words: Vec<&str> = attribute.value.split_ascii_whitespace().collect();
+        if words.is_empty() {
+            return None;
+        }
+        let numbers: Vec<f64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+        match numbers.as_slice() {
+            [r, g, b] | [r, g, b, _]
+                if words.len() == numbers.len() && numbers.iter().all(|x| x.is_finite()) =>
+            {
+                Some([*r, *g, *b].map(|x| x.clamp(0.0, 1.0)))
+            }
+            _ => {
+                let text = format!("`{name}` that is not a colour");
+                self.dropped(text, &element.called_within(), attribute.span);
+                None
+            }
+        }
+    }
+
     /// A vector.
     pub(crate) fn vector(&mut self, element: &Element, name: &str) -> Option<Vec3> {
         self.numbers(element, name, 3..=3).map(|list| Vec3::new(list[0], list[1], list[2]))
@@ -253,24 +296,33 @@ impl Context {
     }
 }
 
-/// The folder of the package that a file belongs to: the nearest one above it that holds a `package.xml`, or whose name a
-/// `package://` path of the file names; else the file's own.
+/// The folder of the package that a file belongs to: the nearest one above it in which a file lies that a `package://` path of the
+/// text names; else the nearest that holds a `package.xml`, or whose name such a path has; else the file's own.
 fn package_folder(own: &Path, text: &str) -> PathBuf {
-    let mut best = own.to_owned();
-    for above in own.ancestors().take(PACKAGE_ABOVE) {
-        let name = above.file_name().map(|name| name.to_string_lossy().into_owned());
-        let named = name.is_some_and(|name| {
-            !name.is_empty()
-                && (text.contains(&format!("package://{name}/"))
-                    || text.match_indices("package://").take(1000).any(|(at, _)| {
-                        let path = text[at..].split(['"', '\'']).next().unwrap_or("");
-                        path.split('/').any(|part| part == name)
-                    }))
-        });
-        if named || above.join("package.xml").is_file() {
-            above.clone_into(&mut best);
-            break;
-        }
-    }
-    best
+    let paths: Vec<&str> = text
+        .match_indices("package://")
+        .take(1000)
+        .map(|(at, _)| text[at..].split(['"', '\'']).next().unwrap_or(""))
+        .collect();
+    let above = || own.ancestors().take(PACKAGE_ABOVE);
+    let name = |folder: &Path| folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    // What a path says after the name of a folder.
+    let after = |path: &str, name: &str| {
+        let parts: Vec<&str> = path.split('/').collect();
+        let at = parts.iter().position(|part| *part == name)?;
+        Some(parts[at + 1..].join("/"))
+    };
+    let holds = |folder: &&Path| {
+        name(folder).is_some_and(|name| {
+            let inside = paths.iter().filter_map(|path| after(path, &name));
+            inside.filter(|rest| !rest.is_empty()).any(|rest| folder.join(rest).is_file())
+        })
+    };
+    let named = |folder: &&Path| {
+        folder.join("package.xml").is_file()
+            || name(folder)
+                .is_some_and(|name| paths.iter().any(|path| after(path, &name).is_some()))
+    };
+    let found = above().find(holds).or_else(|| above().find(named));
+    found.unwrap_or(own).to_owned()
 }

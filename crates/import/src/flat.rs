@@ -12,6 +12,8 @@ use crate::names::Names;
 use crate::report::{Facts, Fate};
 use crate::tree::{Freedom, Joint, Link, Robot, Shape};
 
+/// Moments of inertia over mass of a ball about a millimetre large, m².
+const POINT: f64 = 1e-6;
 /// The part of a link's mass that each light body between several joints of it gets.
 const SHARE: f64 = 1e-6;
 /// Bodies lighter than this are not made, kg.
@@ -181,9 +183,17 @@ pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Flat {
     }
     let moving: Vec<usize> = (1..n).filter(|i| carriers[*i].0 == *i).collect();
     let motions = robot.motions(true);
-    lend_masses(context, &robot.links, &motions, &moving, &carriers, &mut masses);
+    // What the file calls a link.
+    let kind = if robot.format == "mjcf" { "body" } else { "link" };
+    let lent = lend_masses(context, kind, &robot.links, &motions, &moving, &carriers, &mut masses);
     for &i in &moving {
-        repair(context, &robot.links[i], &mut masses[i]);
+        if lent.contains(&i) {
+            // That it has nothing of its own is said already.
+            let least = masses[i].mass * POINT;
+            masses[i].inertia = masses[i].possible(least).unwrap_or(masses[i].inertia);
+        } else {
+            repair(context, kind, &robot.links[i], &mut masses[i]);
+        }
     }
     check_starts(context, &mut robot);
     let mut names = Names::with("world");
@@ -232,59 +242,66 @@ pub(crate) fn flatten(context: &mut Context, mut robot: Robot) -> Flat {
     flat
 }
 
-/// Links that move without any mass borrow a share from what they carry, so that the whole stays as it is.
+/// Links that move without any mass borrow a share from what they carry, so that the whole stays as it is; gives those links.
 fn lend_masses(
     context: &mut Context,
+    kind: &str,
     links: &[Link],
     motions: &[(Motion, Motion)],
     moving: &[usize],
     carriers: &[(usize, Pose)],
     masses: &mut [Mass],
-) {
+) -> BTreeSet<usize> {
+    let mut lent = BTreeSet::new();
     // From the leaves, so that a chain of links without mass finds some.
     for &i in moving.iter().rev() {
         if masses[i].mass > 0.0 {
             continue;
         }
+        lent.insert(i);
         let link = &links[i];
-        let called = format!("link `{}`", link.name);
+        let called = format!("{kind} `{}`", link.name);
         let heir = moving.iter().copied().find(|&child| {
             child != i && carriers[links[child].parent].0 == i && masses[child].mass > 0.0
         });
+        let message = "it moves, but has no mass";
+        let help = "give it a mass and moments of inertia";
         let Some(child) = heir else {
             masses[i] = Mass::centered(1e-6, [1e-6; 3]);
-            let text = "links that move, without mass and with nothing on them: 1 mg each";
-            context.changed(text, &called, link.span);
+            let assumed = "1 mg";
+            context.repairable("no-mass", called, link.span, message, help, assumed);
             continue;
         };
         let to_here = motions[i].1.pose.inverse() * motions[child].1.pose;
         let part = share(masses[child].mass);
         masses[i] = masses[child].placed(&to_here).times(part);
         masses[child] = masses[child].times(1.0 - part);
-        let text =
-            "links that move without mass: each has a millionth of the mass of what it carries";
-        context.changed(text, &called, link.span);
+        let assumed = "a millionth of the mass of what it carries";
+        context.repairable("no-mass", called, link.span, message, help, assumed);
     }
+    lent
 }
 
 /// Inertia that no body can have becomes the nearest that is possible.
-fn repair(context: &mut Context, link: &Link, mass: &mut Mass) {
-    let called = format!("link `{}`", link.name);
+fn repair(context: &mut Context, kind: &str, link: &Link, mass: &mut Mass) {
+    let called = format!("{kind} `{}`", link.name);
     let largest = mass.inertia.amax();
     let turned = mass.inertia.symmetric_eigenvalues();
     let mut moments = [turned.x, turned.y, turned.z];
     moments.sort_by(f64::total_cmp);
     let pointlike = largest <= 0.0 || moments[1] <= 1e-12 * moments[2];
-    // The inertia of a ball about a millimetre large.
-    let least = if pointlike { mass.mass * 1e-6 } else { 0.0 };
+    let least = if pointlike { mass.mass * POINT } else { 0.0 };
     if let Some(inertia) = mass.possible(least) {
         mass.inertia = inertia;
-        let text = if pointlike {
-            "moments of inertia that are zero: those of a ball of 1 mm in their place"
+        if pointlike {
+            let message = "it moves, but has no moments of inertia";
+            let help = "give it moments of inertia above zero";
+            let assumed = "those of a ball of 1 mm";
+            context.repairable("no-inertia", called, link.span, message, help, assumed);
         } else {
-            "moments of inertia that no body can have: the nearest that one can have in their place"
-        };
-        context.changed(text, &called, link.span);
+            let text = "moments of inertia that no body can have, by rounding: the nearest that one can have";
+            context.changed(text, &called, link.span);
+        }
     }
 }
 
@@ -492,9 +509,9 @@ fn touching(context: &mut Context, flat: &mut Flat) {
 
 /// Groups of bodies with equal masks; pairs of groups that never touch.
 fn masks(context: &mut Context, flat: &mut Flat) {
-    let mut kinds: BTreeMap<Vec<(u64, u64)>, Vec<usize>> = BTreeMap::new();
+    let mut kinds: BTreeMap<Vec<(u128, u128)>, Vec<usize>> = BTreeMap::new();
     for (i, body) in flat.bodies.iter().enumerate() {
-        let mut masks: Vec<(u64, u64)> = body
+        let mut masks: Vec<(u128, u128)> = body
             .shapes
             .iter()
             .filter(|shape| shape.touches)
@@ -510,7 +527,7 @@ fn masks(context: &mut Context, flat: &mut Flat) {
         return;
     }
     let kinds: Vec<_> = kinds.into_iter().collect();
-    let meets = |(t, a): &(u64, u64), (u, b): &(u64, u64)| t & b != 0 || u & a != 0;
+    let meets = |(t, a): &(u128, u128), (u, b): &(u128, u128)| t & b != 0 || u & a != 0;
     let mut used = vec![false; kinds.len()];
     let mut mixed = false;
     let mut pairs = Vec::new();

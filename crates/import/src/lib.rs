@@ -20,6 +20,7 @@ mod mjcf;
 mod names;
 mod number;
 mod report;
+mod schema;
 mod tree;
 mod urdf;
 mod write;
@@ -51,9 +52,10 @@ pub struct ImportOptions {
     pub folder: Option<PathBuf>,
     /// The base of a URDF robot.
     pub base: Base,
-    /// MJCF: the keyframe to start from, or `-` for the pose that is drawn. If `None`, the pose that is drawn, or the first
-    /// keyframe where that pose is outside of the limits of joints and the keyframe is not.
+    /// MJCF: the keyframe to start from, or `-` for the pose that is drawn. If `None`, the first keyframe, if there is one.
     pub keyframe: Option<String>,
+    /// Faults that have a safe repair are repaired and reported, not refused.
+    pub lenient: bool,
     /// Leave contact out: no shape touches another.
     pub without_contact: bool,
     /// Leave actuators out.
@@ -84,6 +86,11 @@ impl Imported {
     }
 }
 
+/// What becomes of every element of the formats, as Markdown tables (those of docs/import.md).
+pub fn element_tables() -> String {
+    schema::tables()
+}
+
 /// Whether a path looks like a robot file: by its extension, `urdf`, `xml` or `mjcf`.
 pub fn is_robot_file(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
@@ -112,10 +119,13 @@ fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
-fn run(mut context: Context, root: xml::Element, stem: &str) -> Result<Imported, Diagnostics> {
+fn run(mut context: Context, mut root: xml::Element, stem: &str) -> Result<Imported, Diagnostics> {
     let root_span = root.span;
     let robot = match root.name.as_str() {
-        "robot" => urdf::read(&mut context, &root, stem),
+        "robot" => {
+            schema::check(&mut context, &schema::URDF, &mut root);
+            urdf::read(&mut context, &root, stem)
+        }
         "mujoco" => mjcf::read(&mut context, root, stem),
         other => {
             let message = format!("`{other}` is not the root of a robot file");

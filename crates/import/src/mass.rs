@@ -1,7 +1,13 @@
 //! Mass, centre and inertia: of primitive solids, of sums, and made possible where a file's are not.
 
+use gelenk_model::Span;
 use gelenk_model::math::{Mat3, Vec3};
 use nalgebra as na;
+
+use crate::context::Context;
+
+/// Part of the largest moment of inertia that files with three digits round away.
+const ROUNDING: f64 = 2e-3;
 
 /// A place: position and rotation.
 pub(crate) type Pose = na::Isometry3<f64>;
@@ -84,6 +90,29 @@ impl Mass {
         }
         let moments = Vec3::new(fixed_low, fixed_mid, fixed_high);
         Some(axes * Mat3::from_diagonal(&moments) * axes.transpose())
+    }
+}
+
+impl Mass {
+    /// Refuses moments of inertia that no body can have: negative ones, and one larger than the sum of the others. Those that the
+    /// digits of a file explain are mended later without a fault.
+    pub(crate) fn refuse_impossible(&self, context: &mut Context, called: &str, span: Span) {
+        let ([low, mid, high], _) = self.principal();
+        let slack = ROUNDING * high.abs().max(low.abs());
+        let help = "check the tensor; it is about the centre of mass";
+        let assumed = "the nearest that a body can have";
+        if low < -slack {
+            let message = format!(
+                "the inertia is not positive: its principal moments are {low:.6e}, {mid:.6e}, {high:.6e}"
+            );
+            context.repairable("bad-inertia", called, span, message, help, assumed);
+        } else if high > low + mid + slack {
+            let message = format!(
+                "no body has this inertia: of its principal moments {low:.6e}, {mid:.6e}, {high:.6e} \
+                 the largest is above the sum of the others"
+            );
+            context.repairable("bad-inertia", called, span, message, help, assumed);
+        }
     }
 }
 

@@ -14,6 +14,9 @@ use crate::mass::Mass;
 /// Meshes read so far, by path below the folder.
 pub(crate) type Cache = BTreeMap<String, Result<Arc<TriMesh>, String>>;
 
+/// Schemes of addresses that name files of this computer.
+const LOCAL: [&str; 3] = ["package", "model", "file"];
+
 /// How the volume of a mesh is summed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Volume {
@@ -33,9 +36,12 @@ impl Context {
         from: &Path,
     ) -> Result<(String, Arc<TriMesh>), String> {
         let plain = path.trim().replace('\\', "/");
+        if plain.split_once("://").is_some_and(|(scheme, _)| !LOCAL.contains(&scheme)) {
+            return Err(format!("`{path}` is an address: nothing is fetched"));
+        }
         let extension = plain.rsplit_once('.').map_or("", |(_, e)| e).to_ascii_lowercase();
-        if !matches!(extension.as_str(), "stl" | "obj" | "dae") {
-            let text = "meshes are read from STL, OBJ and Collada files, not from";
+        if !matches!(extension.as_str(), "stl" | "obj" | "dae" | "msh") {
+            let text = "meshes are read from STL, OBJ, Collada and MSH files, not from";
             return Err(format!("{text} `.{extension}`"));
         }
         let Some(folder) = self.folder.clone() else {
@@ -79,13 +85,14 @@ impl Context {
         }
     }
 
-    /// Reads a text file that a robot file includes.
+    /// Reads a text file that a robot file includes, from the folder `from` or else from that of the robot file; gives its
+    /// elements and its folder.
     pub(crate) fn read_include(
         &mut self,
         path: &str,
         from: &Path,
         span: Span,
-    ) -> Option<crate::xml::Element> {
+    ) -> Option<(crate::xml::Element, PathBuf)> {
         if self.files >= self.options.limits.files {
             let message =
                 format!("more than the limit of {} files are included", self.options.limits.files);
@@ -98,7 +105,14 @@ impl Context {
             self.error("no-folder", "include", span, "a text without a folder includes none", help);
             return None;
         };
-        let opened = match folder.read(from, &path.replace('\\', "/"), self.options.limits.file) {
+        let plain = path.replace('\\', "/");
+        let most = self.options.limits.file;
+        let near = folder.read(from, &plain, most);
+        let opened = match near.or_else(|fault| {
+            let other =
+                if from == self.own { None } else { folder.read(&self.own, &plain, most).ok() };
+            other.ok_or(fault)
+        }) {
             Ok(opened) => opened,
             Err(fault) => {
                 self.fault(&fault, Some(span));
@@ -110,7 +124,9 @@ impl Context {
             self.errors.push(Diagnostic::error("not-text", message).at(&self.sources, span));
             return None;
         };
-        self.parse(&opened.name, &text)
+        let place = folder.root().join(&opened.name);
+        let place = place.parent().map_or_else(|| from.to_owned(), Path::to_owned);
+        Some((self.parse(&opened.name, &text)?, place))
     }
 }
 
@@ -132,6 +148,15 @@ fn candidates(path: &str, from: &Path, root: &Path) -> Vec<(PathBuf, String)> {
         }
     }
     found
+}
+
+/// Whether all corners of a mesh lie in one plane, or nearly.
+pub(crate) fn is_flat(mesh: &TriMesh) -> bool {
+    let n = mesh.vertices.len().max(1) as f64;
+    let center = mesh.vertices.iter().sum::<Vec3>() / n;
+    let spread: Mat3 = mesh.vertices.iter().map(|v| (v - center) * (v - center).transpose()).sum();
+    let moments = spread.symmetric_eigenvalues();
+    moments.min() <= 1e-16 * moments.max()
 }
 
 /// Mass properties of a mesh for density 1, in its own frame; `None` if it has no volume.

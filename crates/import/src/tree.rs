@@ -20,6 +20,8 @@ pub(crate) struct Robot {
     pub(crate) cords: Vec<Cord>,
     /// Pairs of links that do not touch.
     pub(crate) excludes: Vec<[usize; 2]>,
+    /// Pairs of shapes with values of their own.
+    pub(crate) pairs: Vec<Pair>,
     /// Whether links of the robot may touch each other.
     pub(crate) touches_itself: bool,
     /// Inputs of actuators and the value each begins with.
@@ -44,6 +46,10 @@ pub(crate) struct Link {
     pub(crate) marks: Vec<(String, Vec3)>,
     /// The part of its weight that is held up.
     pub(crate) gravity_held: f64,
+    /// Whether its mass is given, so that shapes add none.
+    pub(crate) weighed: bool,
+    /// The file it is from: 0, or a model that is attached.
+    pub(crate) scope: usize,
     pub(crate) span: Span,
 }
 
@@ -80,6 +86,8 @@ pub(crate) struct Joint {
     pub(crate) rest: f64,
     pub(crate) friction: f64,
     pub(crate) armature: f64,
+    /// The largest effort that the file allows, and where it does.
+    pub(crate) strength: Option<(f64, Span)>,
     /// Held at its start.
     pub(crate) locked: bool,
     /// TOML tables.
@@ -106,6 +114,7 @@ impl Joint {
             rest: 0.0,
             friction: 0.0,
             armature: 0.0,
+            strength: None,
             locked: false,
             drives: Vec::new(),
             motors: Vec::new(),
@@ -143,9 +152,23 @@ pub(crate) struct Shape {
 /// How a shape touches: MuJoCo's masks and friction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Surface {
-    pub(crate) contype: u64,
-    pub(crate) conaffinity: u64,
+    /// 32 bits of the file; those above are for pairs.
+    pub(crate) contype: u128,
+    pub(crate) conaffinity: u128,
+    /// Of two surfaces the values of the one with the higher priority hold.
+    pub(crate) priority: i32,
+    /// The number of a shape that pairs name: its surface is its own.
+    pub(crate) own: Option<usize>,
     /// 1 without friction, 3 sliding, 4 and turning on the spot, 6 and rolling.
+    pub(crate) dimension: u8,
+    pub(crate) friction: [f64; 3],
+}
+
+/// Values with which two shapes touch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pair {
+    /// The numbers of their surfaces.
+    pub(crate) own: [usize; 2],
     pub(crate) dimension: u8,
     pub(crate) friction: [f64; 3],
 }

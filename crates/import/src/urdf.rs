@@ -32,15 +32,15 @@ pub(crate) fn read(context: &mut Context, root: &Element, stem: &str) -> Option<
         joint_names: Names::default(),
         condition_names: Names::default(),
     };
-    reader.known(root);
     for material in root.all("material") {
         let Some(name) = material.text("name") else { continue };
         if let Some(color) = reader.color(material) {
             reader.colors.insert(name.to_owned(), color);
         }
     }
-    let (links, couplings) = reader.tree(root)?;
+    let (mut links, couplings) = reader.tree(root)?;
     let closures = reader.loops(root);
+    let inputs = reader.transmissions(root, &mut links);
     let robot = Robot {
         format: "urdf",
         name: name.chars().filter(|c| !c.is_control()).collect(),
@@ -51,8 +51,9 @@ pub(crate) fn read(context: &mut Context, root: &Element, stem: &str) -> Option<
         couplings,
         cords: Vec::new(),
         excludes: Vec::new(),
+        pairs: Vec::new(),
         touches_itself: false,
-        inputs: Vec::new(),
+        inputs,
         forces: Vec::new(),
     };
     Some(robot)
@@ -71,25 +72,6 @@ struct Reader<'c> {
 }
 
 impl Reader<'_> {
-    /// Elements of a robot that are passed over are told.
-    fn known(&mut self, root: &Element) {
-        for child in &root.children {
-            let text = match child.name.as_str() {
-                "link" | "joint" | "material" | "loop_joint" => continue,
-                "transmission" => "transmissions: joints have no motors unless you give them some",
-                "gazebo" => "settings of the Gazebo simulator",
-                "sensor" => "sensors",
-                "ros2_control" => "settings of ros2_control",
-                other => {
-                    let text = format!("<{other}>: not a part of URDF that is known here");
-                    self.context.dropped(text, &child.called(), child.span);
-                    continue;
-                }
-            };
-            self.context.dropped(text, &child.called(), child.span);
-        }
-    }
-
     /// The links in order of the tree.
     fn tree(&mut self, root: &Element) -> Option<(Vec<Link>, Vec<Coupling>)> {
         let mut by_name: BTreeMap<&str, &Element> = BTreeMap::new();
@@ -159,9 +141,21 @@ impl Reader<'_> {
             self.context.error("no-base", "robot", root.span, message, help);
             return None;
         }
-        if roots.len() > 1 {
-            let text = "several links without a parent: each is a base of its own";
-            self.context.changed(text, &roots[1].called(), roots[1].span);
+        for second in roots.iter().skip(1) {
+            let message = format!(
+                "a second link without a parent: `{}` is one already",
+                roots[0].text("name").unwrap_or("")
+            );
+            let help = "join it to the robot: URDF robots have one base";
+            let assumed = "it is a base of its own";
+            self.context.repairable(
+                "two-bases",
+                second.called(),
+                second.span,
+                message,
+                help,
+                assumed,
+            );
         }
         self.links.push(world(root.span));
         let still = root.all("joint").all(|joint| joint.text("type") == Some("fixed"));
@@ -219,7 +213,10 @@ impl Reader<'_> {
     /// The base: fixed to the world unless free.
     fn base(&mut self, element: &Element, link: &mut Link, wanted: &str, still: bool) {
         let called = element.called();
-        let alone = still && self.context.options.base == Base::Fixed && wanted != "world";
+        let alone = still
+            && link.mass.mass > 0.0
+            && self.context.options.base == Base::Fixed
+            && wanted != "world";
         if alone {
             let text =
                 "a robot without joints that move: it is free, since nothing could move else";
@@ -254,23 +251,28 @@ impl Reader<'_> {
             shapes: Vec::new(),
             marks: Vec::new(),
             gravity_held: 0.0,
+            weighed: true,
+            scope: 0,
             span: element.span,
         };
+        for (n, child) in element.all("inertial").enumerate() {
+            if n > 0 {
+                let message = "the link has two <inertial>";
+                self.context.error(
+                    "name-twice",
+                    element.called(),
+                    child.span,
+                    message,
+                    "leave one",
+                );
+            } else {
+                link.mass = self.inertial(child, &element.called());
+            }
+        }
         for child in &element.children {
-            match child.name.as_str() {
-                "inertial" => link.mass = self.inertial(child, &element.called()),
-                "visual" | "collision" => {
-                    let shape = self.shape(child, &element.called());
-                    link.shapes.extend(shape);
-                }
-                "contact" => {
-                    let text = "<contact> of links: friction and stiffness of Bullet";
-                    self.context.dropped(text, &element.called(), child.span);
-                }
-                other => {
-                    let text = format!("<{other}> of links");
-                    self.context.dropped(text, &element.called(), child.span);
-                }
+            if matches!(child.name.as_str(), "visual" | "collision") {
+                let shape = self.shape(child, &element.called());
+                link.shapes.extend(shape);
             }
         }
         link
@@ -278,16 +280,35 @@ impl Reader<'_> {
 
     fn inertial(&mut self, element: &Element, called: &str) -> Mass {
         let pose = self.origin(element);
-        let value = element.child("mass").and_then(|mass| self.context.number(mass, "value"));
-        let mass = value.unwrap_or(0.0);
+        let Some(given) = element.child("mass") else {
+            let message = "the inertial has no <mass>";
+            let help = "add <mass value=\"...\"/>";
+            self.context.error("bad-mass", called, element.span, message, help);
+            return Mass::NONE;
+        };
+        let Some(mass) = self.context.number(given, "value") else {
+            if given.get("value").is_none() {
+                let help = "give `value`";
+                self.context.error("bad-mass", called, given.span, "<mass> has no `value`", help);
+            }
+            return Mass::NONE;
+        };
         if mass < 0.0 {
             let message = format!("the mass is {mass} kg, but a mass is positive");
-            self.context.error("bad-mass", called, element.span, message, "give a mass above 0");
+            self.context.error("bad-mass", called, given.span, message, "give a mass above 0");
             return Mass::NONE;
         }
-        let inertia = element.child("inertia").map_or_else(Mat3::zeros, |tensor| {
+        let tensor = element.child("inertia");
+        let inertia = tensor.map_or_else(Mat3::zeros, |tensor| {
             let [xx, xy, xz, yy, yz, zz] = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"]
                 .map(|key| self.context.number_or(tensor, key, 0.0));
+            for key in ["ixx", "iyy", "izz"] {
+                if tensor.get(key).is_none() {
+                    let message = format!("<inertia> has no `{key}`");
+                    let help = "give all moments";
+                    self.context.error("bad-inertia", called, tensor.span, message, help);
+                }
+            }
             Mat3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz)
         });
         if mass == 0.0 {
@@ -300,7 +321,9 @@ impl Reader<'_> {
             }
             return Mass::NONE;
         }
-        Mass { mass, center: Vec3::zeros(), inertia }.placed(&pose)
+        let mass = Mass { mass, center: Vec3::zeros(), inertia };
+        mass.refuse_impossible(self.context, called, tensor.map_or(element.span, |t| t.span));
+        mass.placed(&pose)
     }
 
     /// `<origin xyz rpy>`; rpy are turns about the fixed axes x, y, z, in this order.
@@ -316,8 +339,7 @@ impl Reader<'_> {
 
     fn color(&mut self, material: &Element) -> Option<[f64; 3]> {
         if let Some(color) = material.child("color") {
-            let rgba = self.context.numbers(color, "rgba", 3..=4)?;
-            return Some([rgba[0], rgba[1], rgba[2]].map(|x| x.clamp(0.0, 1.0)));
+            return self.context.color(color, "rgba");
         }
         let name = material.text("name")?;
         self.colors.get(name).copied()
@@ -327,11 +349,13 @@ impl Reader<'_> {
         let touches = element.name == "collision";
         let pose = self.origin(element);
         let color = element.child("material").and_then(|material| self.color(material));
+        let name = if touches { "collision" } else { "visual" };
+        let called = &format!("{name} of {called}");
         let Some(geometry) = element.child("geometry").and_then(|g| g.children.first()) else {
-            self.context.dropped("shapes without a geometry", called, element.span);
+            let message = "a shape without a geometry";
+            self.bad_shape(touches, called, element.span, message, "add <geometry>");
             return None;
         };
-        let looks = if touches { "shape that touches" } else { "shape for looks" };
         let positive = |list: &[f64]| list.iter().all(|x| *x > 1e-9);
         // Sizes that are missing or not numbers count as not positive.
         let size_of = |context: &mut Context, key: &str| context.number_or(geometry, key, 0.0);
@@ -355,35 +379,59 @@ impl Reader<'_> {
                 let file = geometry.text("filename").unwrap_or("");
                 let own = self.context.own.clone();
                 match self.context.find_mesh(file, &own) {
-                    Ok((name, _)) if scale.iter().all(|s| s.abs() > 1e-12) => {
+                    Ok((name, mesh)) if scale.iter().all(|s| s.abs() > 1e-12) => {
+                        if touches && crate::mesh::is_flat(&mesh) {
+                            let message = format!("mesh `{file}` is flat: it has no volume");
+                            let help = "give it thickness, or use a box";
+                            self.bad_shape(touches, called, geometry.span, message, help);
+                            return None;
+                        }
                         Some(self.context.mesh_geometry(&name, &scale))
                     }
                     Ok(_) => None,
                     Err(why) => {
-                        let text = format!("{looks}: {why}");
-                        self.context.dropped(text, called, geometry.span);
+                        let message = format!("mesh `{file}` cannot be used: {why}");
+                        let help = "mesh files lie below the folder of the robot's package";
+                        self.bad_shape(touches, called, geometry.span, message, help);
                         return None;
                     }
                 }
             }
             "plane" => {
-                // Bullet's.
-                let text = "planes of links: a plane belongs to the ground";
-                self.context.dropped(text, called, geometry.span);
+                // Bullet's; the table of elements reports it.
                 return None;
             }
             other => {
-                let text = format!("{looks}: <{other}> is no known geometry");
-                self.context.dropped(text, called, geometry.span);
+                let message = format!("<{other}> is no geometry that is known here");
+                let help = "box, sphere, cylinder, capsule and mesh are";
+                self.bad_shape(touches, called, geometry.span, message, help);
                 return None;
             }
         };
         let Some(geometry) = text else {
-            let text = format!("{looks}: sizes that are missing or not positive");
-            self.context.dropped(text, called, geometry.span);
+            let message = format!("sizes of the {} are missing or not positive", geometry.name);
+            self.bad_shape(touches, called, geometry.span, message, "give sizes above 0");
             return None;
         };
         Some(Shape { geometry, pose, touches, color, surface: None })
+    }
+
+    /// A fault of a shape: one that touches is part of the motion, one for looks is not.
+    fn bad_shape(
+        &mut self,
+        touches: bool,
+        called: &str,
+        span: Span,
+        message: impl AsRef<str>,
+        help: &str,
+    ) {
+        if touches {
+            let assumed = "the shape is left out";
+            self.context.repairable("bad-shape", called, span, message, help, assumed);
+        } else {
+            let text = format!("shapes for looks: {}", message.as_ref());
+            self.context.dropped(text, called, span);
+        }
     }
 
     fn joint<'a>(
@@ -444,19 +492,6 @@ impl Reader<'_> {
             }
             link.joints.push(joint);
         }
-        for child in &element.children {
-            match child.name.as_str() {
-                "origin" | "parent" | "child" | "axis" | "limit" | "dynamics" | "mimic" => {}
-                "calibration" | "safety_controller" => {
-                    let text = format!("<{}> of joints", child.name);
-                    self.context.dropped(text, &called, child.span);
-                }
-                other => {
-                    let text = format!("<{other}> of joints");
-                    self.context.dropped(text, &called, child.span);
-                }
-            }
-        }
         Some(())
     }
 
@@ -469,35 +504,121 @@ impl Reader<'_> {
             if matches!(kind, "revolute" | "prismatic") {
                 if low < high {
                     joint.limits = Some([low, high]);
+                } else if low > high {
+                    let message = format!("the limits are the wrong way round: {low} to {high}");
+                    let help = "`lower` is the smaller of the two";
+                    let assumed = "the two are exchanged";
+                    let (code, span) = ("bad-limits", limit.span);
+                    self.context.repairable(code, &called, span, message, help, assumed);
+                    joint.limits = Some([high, low]);
                 } else {
-                    let text = "limits that are empty or the wrong way round";
-                    self.context.dropped(text, &called, limit.span);
+                    let text = "limits without width: the joint has none";
+                    self.context.changed(text, &called, limit.span);
                 }
             }
-            if limit.get("effort").is_some() || limit.get("velocity").is_some() {
-                let text = "limits of effort and velocity: a URDF joint has no motor that they could bound";
-                self.context.dropped(text, &called, limit.span);
+            for key in ["effort", "velocity"] {
+                if self.context.number(limit, key).is_some_and(|x| x < 0.0) {
+                    let message = format!("`{key}` of the limits is negative");
+                    let help = "give 0 or more";
+                    self.context.error("bad-limits", &called, limit.span, message, help);
+                }
             }
+            if limit.get("velocity").is_some() {
+                self.context.dropped("limits of velocity", &called, limit.span);
+            }
+            let effort = self.context.number(limit, "effort").filter(|effort| *effort > 0.0);
+            joint.strength = effort.map(|effort| (effort, limit.span));
+        } else if kind == "revolute" {
+            let text = "joints of type revolute without <limit>: they turn freely";
+            self.context.changed(text, &called, element.span);
         }
         if let Some(dynamics) = element.child("dynamics") {
-            let damping = self.context.number_or(dynamics, "damping", 0.0);
-            let friction = self.context.number_or(dynamics, "friction", 0.0);
-            if damping < 0.0 || friction < 0.0 {
-                let text = "negative damping and friction";
-                self.context.dropped(text, &called, dynamics.span);
+            let keys = ["damping", "friction", "spring_stiffness"];
+            let [damping, friction, stiffness] =
+                keys.map(|key| self.context.number_or(dynamics, key, 0.0));
+            if damping < 0.0 || friction < 0.0 || stiffness < 0.0 {
+                let message = "damping, friction and stiffness are not negative";
+                let help = "give 0 or more";
+                self.context.error("bad-number", &called, dynamics.span, message, help);
             }
             joint.damping = damping.max(0.0);
             joint.friction = friction.max(0.0);
+            if joint.velocities() == 1 {
+                joint.stiffness = stiffness.max(0.0);
+                joint.rest = self.context.number_or(dynamics, "spring_reference", 0.0);
+            }
             if joint.freedom == Freedom::Ball && joint.friction > 0.0 {
                 self.context.dropped("dry friction of ball joints", &called, dynamics.span);
             }
-            for key in ["spring_stiffness", "spring_reference"] {
-                if dynamics.get(key).is_some() {
-                    let text = format!("{key} of <dynamics>");
-                    self.context.dropped(text, &called, dynamics.span);
+        }
+    }
+
+    /// Transmissions of one joint and one actuator: an input, and a motor at the joint with its torque times the reduction.
+    fn transmissions(&mut self, root: &Element, links: &mut [Link]) -> Vec<(String, f64)> {
+        let mut inputs = Vec::new();
+        let mut names = Names::default();
+        for element in root.all("transmission") {
+            let called = element.called();
+            let joints: Vec<&Element> = element.all("joint").collect();
+            let actuators: Vec<&Element> = element.all("actuator").collect();
+            let ([joint], [actuator]) = (joints.as_slice(), actuators.as_slice()) else {
+                let text = "transmissions that are not of one joint and one actuator";
+                self.context.dropped(text, &called, element.span);
+                continue;
+            };
+            let wanted = joint.text("name").unwrap_or("");
+            let Some(&[link, which]) = self.joints.get(&crate::names::plain(wanted)) else {
+                let known = root.all("joint").any(|joint| joint.text("name") == Some(wanted));
+                if known {
+                    let text = "transmissions of joints without a coordinate";
+                    self.context.dropped(text, &called, element.span);
+                } else {
+                    let message = format!("there is no joint `{wanted}`");
+                    let help = "check the name of the joint";
+                    self.context.error("unknown-joint", called, joint.span, message, help);
                 }
+                continue;
+            };
+            if self.context.options.without_actuators {
+                continue;
+            }
+            let reduction = [*actuator, *joint, element]
+                .into_iter()
+                .find_map(|holder| holder.child("mechanicalReduction"))
+                .map_or(Some(1.0), |text| text.content.parse::<f64>().ok())
+                .filter(|x| x.is_finite() && *x != 0.0);
+            let Some(reduction) = reduction else {
+                let message = "the mechanical reduction is not a number but zero";
+                let help = "give a number, 1 for none";
+                self.context.error("bad-number", called, element.span, message, help);
+                continue;
+            };
+            let joint = &mut links[link].joints[which];
+            if joint.velocities() != 1 {
+                let text = "transmissions of joints with several coordinates";
+                self.context.dropped(text, &called, element.span);
+                continue;
+            }
+            let name = names.give(actuator.text("name").unwrap_or(wanted));
+            let mut told = format!("input.{name}");
+            if reduction.to_bits() != 1.0_f64.to_bits() {
+                told = format!("{}*{told}", number(reduction));
+            }
+            if let Some((most, _)) = joint.strength {
+                let most = number(most);
+                told = format!("min(max({told}, -{most}), {most})");
+            }
+            let key = if joint.freedom == Freedom::Slide { "force" } else { "torque" };
+            joint.motors.push(format!("{{ {key} = \"{told}\" }}"));
+            inputs.push((name, 0.0));
+        }
+        for joint in links.iter().flat_map(|link| &link.joints) {
+            if let (Some((_, span)), []) = (joint.strength, joint.motors.as_slice()) {
+                let text = "limits of effort: the joint has no motor that they could bound";
+                self.context.dropped(text, &format!("joint `{}`", joint.name), span);
             }
         }
+        inputs
     }
 
     /// q = multiplier q' + offset: a coupling, with the joint drawn at its offset.
@@ -512,8 +633,14 @@ impl Reader<'_> {
             let mut later = Vec::new();
             for (mimic, name) in waiting {
                 let leader = crate::names::plain(mimic.text("joint").unwrap_or(""));
-                if followers.contains(&leader) && leader != name && rounds > 0 {
-                    later.push((mimic, name));
+                if followers.contains(&leader) && leader != name {
+                    if rounds > 0 {
+                        later.push((mimic, name));
+                    } else {
+                        let message = "joints follow each other in a circle";
+                        let (whose, help) = (format!("joint `{name}`"), "let one of them lead");
+                        self.context.error("bad-mimic", whose, mimic.span, message, help);
+                    }
                     continue;
                 }
                 let (Some(&led), Some(&own)) = (self.joints.get(&leader), self.joints.get(&name))
@@ -622,6 +749,8 @@ pub(crate) fn world(span: Span) -> Link {
         shapes: Vec::new(),
         marks: Vec::new(),
         gravity_held: 0.0,
+        weighed: false,
+        scope: 0,
         span,
     }
 }

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::flat::{Body, Flat, Placed};
 use crate::mass::{Mass, Pose};
 use crate::number::{number, quoted, rotation, vector};
-use crate::tree::{Freedom, Shape, Surface};
+use crate::tree::{Freedom, Pair, Shape, Surface};
 
 /// Writes the model file.
 pub(crate) fn text(context: &mut Context, flat: &Flat) -> String {
@@ -33,7 +33,7 @@ pub(crate) fn text(context: &mut Context, flat: &Flat) -> String {
         }
     }
     let materials = Materials::of(flat);
-    materials.write(&mut out);
+    materials.write(&mut out, &robot.pairs);
     for body in &flat.bodies {
         write_body(&mut out, body, &materials);
     }
@@ -73,12 +73,12 @@ pub(crate) fn text(context: &mut Context, flat: &Flat) -> String {
 
 /// Materials: one for each way to touch.
 struct Materials {
-    list: Vec<(u8, [f64; 3])>,
+    list: Vec<Surface>,
 }
 
 impl Materials {
     fn of(flat: &Flat) -> Self {
-        let mut list: Vec<(u8, [f64; 3])> = Vec::new();
+        let mut list: Vec<Surface> = Vec::new();
         for shape in flat.bodies.iter().flat_map(|body| &body.shapes) {
             let Some(key) = Self::key(shape) else { continue };
             if !list.contains(&key) {
@@ -88,9 +88,10 @@ impl Materials {
         Materials { list }
     }
 
-    fn key(shape: &Shape) -> Option<(u8, [f64; 3])> {
-        let Surface { dimension, friction, .. } = shape.surface.filter(|_| shape.touches)?;
-        Some((dimension, friction))
+    /// What matters of a surface: who touches whom is said elsewhere.
+    fn key(shape: &Shape) -> Option<Surface> {
+        let surface = shape.surface.filter(|_| shape.touches)?;
+        Some(Surface { contype: 0, conaffinity: 0, ..surface })
     }
 
     fn name(&self, shape: &Shape) -> Option<String> {
@@ -112,21 +113,35 @@ impl Materials {
         out
     }
 
-    fn write(&self, out: &mut String) {
+    fn write(&self, out: &mut String, pairs: &[Pair]) {
         for (i, key) in self.list.iter().enumerate() {
-            let _ = write!(out, "\n[[material]]\nname = \"surface{i}\"\n{}", Self::values(*key));
+            let values = Self::values((key.dimension, key.friction));
+            let _ = write!(out, "\n[[material]]\nname = \"surface{i}\"\n{values}");
         }
-        // MuJoCo takes the larger of two frictions.
-        for (i, (d, f)) in self.list.iter().enumerate() {
-            for (j, (e, g)) in self.list.iter().enumerate().skip(i + 1) {
-                let larger = [f[0].max(g[0]), f[1].max(g[1]), f[2].max(g[2])];
+        for (i, a) in self.list.iter().enumerate() {
+            for (j, b) in self.list.iter().enumerate().skip(i + 1) {
+                let values = Self::values(Self::between(a, b, pairs));
                 let _ = write!(
                     out,
-                    "\n[[contact]]\nmaterials = [\"surface{i}\", \"surface{j}\"]\n{}",
-                    Self::values(((*d).max(*e), larger))
+                    "\n[[contact]]\nmaterials = [\"surface{i}\", \"surface{j}\"]\n{values}"
                 );
             }
         }
+    }
+
+    /// A pair's own values, else those of the surface with the higher priority, else the larger of both, as in MuJoCo.
+    fn between(a: &Surface, b: &Surface, pairs: &[Pair]) -> (u8, [f64; 3]) {
+        if let (Some(x), Some(y)) = (a.own, b.own)
+            && let Some(pair) = pairs.iter().find(|pair| pair.own == [x, y] || pair.own == [y, x])
+        {
+            return (pair.dimension, pair.friction);
+        }
+        if a.priority != b.priority {
+            let first = if a.priority > b.priority { a } else { b };
+            return (first.dimension, first.friction);
+        }
+        let larger = [0, 1, 2].map(|k| a.friction[k].max(b.friction[k]));
+        (a.dimension.max(b.dimension), larger)
     }
 }
 

@@ -11,6 +11,10 @@ pub(crate) struct Element {
     pub(crate) name: String,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) children: Vec<Element>,
+    /// The text in it, before its first child.
+    pub(crate) content: String,
+    /// Which file's settings hold for it: 0 for the file itself, others for models that are attached.
+    pub(crate) scope: usize,
     /// Its start tag.
     pub(crate) span: Span,
     /// What messages call the nearest element around it that has a name.
@@ -131,7 +135,10 @@ pub(crate) fn parse(
             }
             _ => around.within.clone(),
         });
-        open.push((node.id(), Element { name, attributes, children: Vec::new(), span, within }));
+        let content = node.text().map_or("", str::trim).to_owned();
+        let element =
+            Element { name, attributes, children: Vec::new(), content, scope: 0, span, within };
+        open.push((node.id(), element));
     }
     while !open.is_empty() {
         close(&mut open, &mut done);

@@ -97,7 +97,7 @@ fn the_base_is_fixed_unless_free() {
 }
 
 #[test]
-fn impossible_masses_are_repaired_and_told() {
+fn impossible_masses_are_refused_or_repaired() {
     let text = r#"<robot name="odd"><link name="world"/>
       <link name="thin"><inertial><mass value="1"/><inertia ixx="1" iyy="0.1" izz="0.1"/></inertial></link>
       <link name="none"/>
@@ -106,10 +106,20 @@ fn impossible_masses_are_repaired_and_told() {
       <joint name="b" type="continuous"><parent link="world"/><child link="none"/></joint>
       <joint name="c" type="continuous"><parent link="none"/><child link="dot"/><axis xyz="0 1 0"/></joint>
     </robot>"#;
-    let odd = import(text);
+    let faults = import_text("odd.urdf", text, &ImportOptions::default()).unwrap_err();
+    let codes: Vec<&str> = faults.list.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes, ["bad-inertia"], "{faults}");
+    let thick = text.replace("ixx=\"1\"", "ixx=\"0.1\"");
+    let faults = import_text("odd.urdf", &thick, &ImportOptions::default()).unwrap_err();
+    let codes: Vec<&str> = faults.list.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes, ["no-mass", "no-inertia"], "{faults}");
+    let options = ImportOptions { lenient: true, ..ImportOptions::default() };
+    let odd = import_text("odd.urdf", text, &options).unwrap();
     load(&odd);
     assert!((odd.report.facts.moving_mass - 3.0).abs() < 1e-12);
-    for part in ["no body can have", "zero: those of a ball", "without mass: each has"] {
+    for part in
+        ["the nearest that a body can have", "those of a ball of 1 mm", "no mass: a millionth"]
+    {
         assert!(has(&odd, Fate::Changed, part), "{part}: {}", odd.report.to_text());
     }
 }

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &ImportArgs, manner: Manner) -> Result<Answer, Failure> 
         folder: args.folder.clone(),
         base: if args.base == BaseArg::Free { Base::Free } else { Base::Fixed },
         keyframe: args.keyframe.clone(),
+        lenient: args.lenient,
         without_contact: args.no_contact,
         without_actuators: args.no_actuators,
     };

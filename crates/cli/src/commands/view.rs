@@ -51,10 +51,11 @@ fn subject(args: &ViewArgs, manner: Manner) -> Result<Subject, Failure> {
         })
     } else {
         let name = name.clone();
+        let lenient = args.model.lenient;
         Arc::new(move |overrides: &[(String, String)]| {
             let options =
                 LoadOptions { overrides: overrides.to_vec(), limits, ..LoadOptions::default() };
-            source::find(&name, options).map_err(|failure| failure.message)
+            source::find(&name, options, lenient).map_err(|failure| failure.message)
         })
     };
     let overrides = args.model.set.clone();

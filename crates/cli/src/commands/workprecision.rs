@@ -20,7 +20,8 @@ use crate::{files, interrupt};
 pub(crate) fn run(args: &WorkPrecisionArgs, manner: Manner) -> Result<Answer, Failure> {
     let mut all = Vec::new();
     for name in &args.models {
-        let model = ModelArgs { model: name.clone(), set: args.set.clone(), limit: Vec::new() };
+        let (set, limit) = (args.set.clone(), Vec::new());
+        let model = ModelArgs { model: name.clone(), set, limit, lenient: false };
         let loaded = source::load(&model, Start::MustClose, manner)?;
         let path = args
             .plot

@@ -12,12 +12,14 @@ use crate::tree::Freedom;
 use crate::xml::Element;
 
 /// Force of an actuator: gain × input + bias, with length l and velocity v of what it acts on:
-/// f = gain u + b₀ + b₁ l + b₂ v, cut at `range`.
+/// f = (g₀ + g₁ l + g₂ v) u + b₀ + b₁ l + b₂ v, cut at `range`.
 #[derive(Clone, Debug)]
 struct Law {
     /// What it is told, as an expression, cut at its range.
     input: String,
     gain: f64,
+    /// g₁ and g₂.
+    slopes: [f64; 2],
     bias: [f64; 3],
     range: Option<[f64; 2]>,
     gear: Vec<f64>,
@@ -27,7 +29,12 @@ impl Law {
     /// The force as an expression of length and velocity.
     fn force(&self, length: &str, rate: &str) -> String {
         let mut terms = Vec::new();
-        if self.gain != 0.0 {
+        if self.slopes.iter().any(|slope| slope.abs() > 0.0) {
+            let [by_length, by_rate] = self.slopes.map(number);
+            let gain = number(self.gain);
+            terms
+                .push(format!("({gain} + {by_length}*{length} + {by_rate}*{rate})*{}", self.input));
+        } else if self.gain != 0.0 {
             terms.push(product(self.gain, &self.input));
         }
         if self.bias[0] != 0.0 {
@@ -60,41 +67,62 @@ impl Reader<'_> {
         let key_inputs = std::mem::take(&mut self.key_inputs);
         let children = root.all("actuator").flat_map(|section| &section.children);
         for (n, child) in children.enumerate() {
-            let child = self.defaults.resolve(child, None);
+            let child = self.resolve(child, None);
+            self.only_once("actuator", &child);
             if ACTUATORS.contains(&child.name.as_str()) {
                 self.actuator(&child, key_inputs.get(n).copied());
-            } else {
-                let text = format!("<{}> of actuators", child.name);
-                self.context.dropped(text, &child.called(), child.span);
             }
         }
         // What all actuators of a joint may give together.
-        for ([link, which], most) in std::mem::take(&mut self.strength) {
+        for ([link, which], [low, high]) in std::mem::take(&mut self.strength) {
             let joint = &mut self.robot.links[link].joints[which];
-            if let ([drive], []) = (joint.drives.as_mut_slice(), joint.motors.as_slice())
-                && !drive.contains("max_")
-            {
-                let key = if joint.freedom == Freedom::Slide { "max_force" } else { "max_torque" };
-                *drive = drive.replace(" }", &format!(", {key} = {} }}", number(most)));
-            } else if !joint.drives.is_empty() || !joint.motors.is_empty() {
-                let text = "bounds on all actuators of a joint together (actuatorfrcrange)";
-                let (called, span) = (format!("joint `{}`", joint.name), joint.span);
-                self.context.dropped(text, &called, span);
+            let slide = joint.freedom == Freedom::Slide;
+            let symmetric = (low + high).abs() <= 0.0;
+            match (joint.drives.as_mut_slice(), joint.motors.as_slice()) {
+                ([], []) => {}
+                ([drive], []) if symmetric && !drive.contains("max_") => {
+                    let key = if slide { "max_force" } else { "max_torque" };
+                    *drive = drive.replace(" }", &format!(", {key} = {} }}", number(high)));
+                }
+                // One motor in place of all, cut at the bounds.
+                ([], motors) => {
+                    let key = if slide { "force" } else { "torque" };
+                    let start = format!("{{ {key} = \"");
+                    let sum: Vec<&str> = motors
+                        .iter()
+                        .map(|motor| motor.trim_start_matches(&start).trim_end_matches("\" }"))
+                        .collect();
+                    let sum = sum.join(" + ").replace("+ -", "- ");
+                    let (low, high) = (number(low), number(high));
+                    joint.motors = vec![format!("{start}min(max({sum}, {low}), {high})\" }}")];
+                }
+                _ => {
+                    let text = "bounds on all actuators of a joint together (actuatorfrcrange)";
+                    let (called, span) = (format!("joint `{}`", joint.name), joint.span);
+                    self.context.dropped(text, &called, span);
+                }
             }
         }
     }
 
     fn actuator(&mut self, element: &Element, start: Option<f64>) {
         let called = element.called();
-        let activation = element.text("dyntype").unwrap_or("none");
         let kind = element.name.as_str();
-        let no_law = matches!(kind, "intvelocity" | "cylinder" | "muscle" | "adhesion" | "damper");
-        let filtered = activation != "none"
+        let no_law = !matches!(kind, "general" | "motor" | "position" | "velocity");
+        if no_law || element.get("plugin").is_some() {
+            return;
+        }
+        let activation = element.text("dyntype").unwrap_or("none");
+        let filtered = matches!(activation, "filter" | "filterexact")
             || self.context.number(element, "timeconst").is_some_and(|t| t > 0.0);
-        if no_law || filtered || element.get("plugin").is_some() {
-            let text = "actuators with a state of their own, muscles, cylinders, dampers, adhesion";
+        if activation != "none" && !filtered {
+            let text = "actuators with a state of their own, muscles";
             self.context.dropped(text, &called, element.span);
             return;
+        }
+        if filtered {
+            let text = "filters of what actuators are told: it acts at once";
+            self.context.changed(text, &called, element.span);
         }
         let targets: Vec<&str> =
             ["joint", "jointinparent", "tendon", "site", "body", "slidersite", "cranksite"]
@@ -102,8 +130,20 @@ impl Reader<'_> {
                 .filter(|key| element.get(key).is_some())
                 .collect();
         let target = match targets.as_slice() {
-            [target @ ("joint" | "tendon")] => *target,
+            [target @ ("joint" | "jointinparent" | "tendon")] => *target,
             ["site"] if element.get("refsite").is_none() => "site",
+            [] => {
+                let message = "the actuator does not say what it acts on";
+                let help = "give `joint`, `tendon` or `site`";
+                self.context.error("missing-name", called, element.span, message, help);
+                return;
+            }
+            [first, second] if !matches!(targets.as_slice(), ["slidersite", "cranksite"]) => {
+                let message = format!("the actuator acts on two things, `{first}` and `{second}`");
+                let help = "leave one of them";
+                self.context.error("two-targets", called, element.span, message, help);
+                return;
+            }
             _ => {
                 let text =
                     "actuators on sliders and cranks, bodies, or sites in the frame of others";
@@ -111,11 +151,15 @@ impl Reader<'_> {
                 return;
             }
         };
-        let at = match target {
-            "joint" => self.joint_named(element, "joint"),
-            _ => None,
-        };
-        if target == "joint" && at.is_none() {
+        if target == "tendon"
+            && element.text("tendon").is_some_and(|name| !self.tendons.contains_key(name))
+        {
+            self.unknown(element, target, "tendon", self.tendons.keys().cloned().collect());
+            return;
+        }
+        let on_joint = matches!(target, "joint" | "jointinparent");
+        let at = if on_joint { self.joint_named(element, target) } else { None };
+        if on_joint && at.is_none() {
             return;
         }
         if at.is_some_and(|at| self.joint(at).velocities() != 1) {
@@ -124,7 +168,7 @@ impl Reader<'_> {
         }
         let Some(law) = self.law(element, start, at) else { return };
         match (target, at) {
-            ("joint", Some(at)) => self.drive(at, &law),
+            (_, Some(at)) => self.drive(at, &law),
             ("tendon", _) => self.pull_tendon(element, &law),
             _ => self.push_site(element, &law),
         }
@@ -149,6 +193,7 @@ impl Reader<'_> {
             list.resize(n.max(list.len()), 0.0);
             list
         };
+        let mut slopes = [0.0; 2];
         let (gain, bias) = match element.name.as_str() {
             "motor" => (1.0, [0.0; 3]),
             "position" => {
@@ -170,14 +215,17 @@ impl Reader<'_> {
                 (kv, [0.0, 0.0, -kv])
             }
             _ => {
-                let (gains, biases) = (list(self, "gainprm", 1), list(self, "biasprm", 3));
+                let (gains, biases) = (list(self, "gainprm", 3), list(self, "biasprm", 3));
                 let gain = if element.get("gainprm").is_some() { gains[0] } else { 1.0 };
                 let affine = element.text("biastype") == Some("affine");
                 let kind = element.text("gaintype").unwrap_or("fixed");
-                if kind != "fixed"
+                if kind == "affine" {
+                    slopes = [gains[1], gains[2]];
+                }
+                if !matches!(kind, "fixed" | "affine")
                     || !matches!(element.text("biastype"), None | Some("none" | "affine"))
                 {
-                    let text = "actuators whose gain depends on their length";
+                    let text = "actuators with the law of a muscle or of the user";
                     self.context.dropped(text, &called, element.span);
                     return None;
                 }
@@ -186,14 +234,13 @@ impl Reader<'_> {
         };
         let range = |reader: &mut Self, key: &str, flag: &str| {
             let range = reader.context.numbers(element, key, 2..=2)?;
-            let on = match element.text(flag) {
-                Some("true") => true,
-                Some("false") => false,
-                _ => reader.compiler.autolimits,
-            };
-            (on && range[0] < range[1]).then(|| [range[0], range[1]])
+            let on = reader.bounded(element, key, flag, &range);
+            on.then(|| [range[0].min(range[1]), range[0].max(range[1])])
         };
         let mut told = range(self, "ctrlrange", "ctrllimited");
+        if self.off("clampctrl") {
+            told = None;
+        }
         if let (Some(share), Some(at)) = (self.context.number(element, "inheritrange"), at)
             && share > 0.0
             && let Some([low, high]) = self.joint(at).limits
@@ -223,7 +270,7 @@ impl Reader<'_> {
         }
         self.robot.inputs.push((name, value));
         let force = force.filter(|f| f.iter().all(|x| x.is_finite()));
-        Some(Law { input, gain, bias, range: force, gear })
+        Some(Law { input, gain, slopes, bias, range: force, gear })
     }
 
     /// On a joint: a drive where the law is a servo's, else a motor.
@@ -239,7 +286,8 @@ impl Reader<'_> {
             format!(", {key} = {}", number(high * gear.abs()))
         });
         let most = most.unwrap_or_default();
-        if symmetric && b1 < 0.0 && b2 <= 0.0 && gear != 0.0 {
+        let plain = law.slopes.iter().all(|slope| slope.abs() <= 0.0);
+        if plain && symmetric && b1 < 0.0 && b2 <= 0.0 && gear != 0.0 {
             // f = −b₁ ((g u + b₀)/−b₁ − l) + b₂ v with l = gear q: stiffness −b₁ gear² about the target over gear.
             let mut target = product(law.gain / -b1 / gear, &law.input);
             if b0 != 0.0 {
@@ -252,7 +300,7 @@ impl Reader<'_> {
                 let _ = write!(drive, ", damping = {}", number(-b2 * gear * gear));
             }
             joint.drives.push(format!("{drive}{most} }}"));
-        } else if symmetric && b1 == 0.0 && b2 < 0.0 && b0 == 0.0 && gear != 0.0 {
+        } else if plain && symmetric && b1 == 0.0 && b2 < 0.0 && b0 == 0.0 && gear != 0.0 {
             let target = product(law.gain / -b2 / gear, &law.input);
             let damping = number(-b2 * gear * gear);
             joint.drives.push(format!("{{ velocity = \"{target}\", damping = {damping}{most} }}"));
@@ -268,7 +316,7 @@ impl Reader<'_> {
 
     fn pull_tendon(&mut self, element: &Element, law: &Law) {
         let name = element.text("tendon").unwrap_or("");
-        let Some(tendon) = self.tendons.get(name).cloned() else {
+        let Some(tendon) = self.tendons.get(name).cloned().flatten() else {
             self.robot.inputs.pop();
             let text = "actuators on spatial tendons";
             self.context.dropped(text, &element.called(), element.span);
@@ -286,7 +334,7 @@ impl Reader<'_> {
     /// A force and a torque in the frame of a site.
     fn push_site(&mut self, element: &Element, law: &Law) {
         let Some(site) = self.site_named(element, "site") else { return };
-        if law.bias.iter().any(|b| b.abs() > 0.0) {
+        if law.bias.iter().chain(&law.slopes).any(|b| b.abs() > 0.0) {
             self.robot.inputs.pop();
             let text = "actuators on sites with feedback";
             self.context.dropped(text, &element.called(), element.span);

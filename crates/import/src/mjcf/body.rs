@@ -19,6 +19,9 @@ impl Reader<'_> {
     ) {
         self.own_contents(element, link, &Pose::identity(), class, depth);
         self.children(element, link, &Pose::identity(), class, depth);
+        if link == 0 {
+            self.joints_of(element, 0, &Pose::identity(), class, depth);
+        }
     }
 
     fn body(
@@ -39,21 +42,11 @@ impl Reader<'_> {
             }
             return;
         }
-        let class = element.text("childclass").or(class).map(str::to_owned);
-        if let Some(name) = &class
-            && !self.defaults.knows(name)
-        {
-            let message = format!("there is no default class `{name}`");
-            self.context.error(
-                "unknown-class",
-                element.called(),
-                element.span,
-                message,
-                "check the name",
-            );
-        }
+        // Classes of the file that attaches a model mean nothing in it.
+        let around = class.filter(|_| self.robot.links[parent].scope == element.scope);
+        let class = element.text("childclass").or(around).map(str::to_owned);
         let class = class.as_deref();
-        let wanted = element.text("name");
+        let wanted = element.text("name").filter(|name| !name.is_empty());
         let name = match wanted {
             Some(name) => self.names.bodies.give(name),
             None => self.names.bodies.give(&format!("body{here}")),
@@ -71,7 +64,12 @@ impl Reader<'_> {
                 );
             }
         }
-        let pose = frame * self.pose(element);
+        let global = self.compiler(element).global;
+        let pose = if global { self.global_place(element, parent) } else { self.pose(element) };
+        let pose = frame * pose;
+        self.drawn.push(self.drawn[parent] * pose);
+        // What is in a body counts from it; with global coordinates from the world.
+        let within = if global { self.drawn[here].inverse() } else { Pose::identity() };
         if element.text("mocap") == Some("true") {
             let text = "mocap bodies: they stay where they are drawn";
             self.context.changed(text, &element.called(), element.span);
@@ -87,22 +85,49 @@ impl Reader<'_> {
             shapes: Vec::new(),
             marks: Vec::new(),
             gravity_held,
+            weighed: false,
+            scope: element.scope,
             span: element.span,
         });
-        self.joints_of(element, here, class, depth);
-        self.own_contents(element, here, &Pose::identity(), class, depth);
-        if let Some(inertial) = element.child("inertial") {
+        self.joints_of(element, here, &within, class, depth);
+        let from_geoms = self.compiler(element).inertia_from_geom;
+        let inertial = element.child("inertial");
+        self.robot.links[here].weighed = match from_geoms {
+            Some(given) => !given,
+            None => inertial.is_some(),
+        };
+        self.own_contents(element, here, &within, class, depth);
+        if let Some(second) = element.all("inertial").nth(1) {
+            let message = "the body has two <inertial>";
+            self.context.error("name-twice", element.called(), second.span, message, "leave one");
+        }
+        if let Some(inertial) = inertial {
             let geoms = self.robot.links[here].mass;
-            let given = self.inertial(inertial);
-            self.robot.links[here].mass = match self.compiler.inertia_from_geom {
+            let given = self.inertial(inertial, &within);
+            self.robot.links[here].mass = match from_geoms {
                 Some(true) => geoms,
                 _ => given.unwrap_or(geoms),
             };
-        } else if self.compiler.inertia_from_geom == Some(false) {
+        } else if from_geoms == Some(false) {
             self.robot.links[here].mass = Mass::NONE;
         }
         // Children come after, so that the body's own mass is ready; their order is that of the file.
         self.children(element, here, &Pose::identity(), class, depth);
+    }
+
+    /// The place of a body in its parent, where the file gives places in the world. A body without one lies where its inertial
+    /// does.
+    fn global_place(&mut self, element: &Element, parent: usize) -> Pose {
+        let turned = super::defaults::ROTATIONS.into_iter().any(|key| element.get(key).is_some());
+        let mut pose = self.pose(element);
+        if element.get("pos").is_none() {
+            let inertial = element.child("inertial").map(|inertial| self.pose(inertial));
+            pose.translation = inertial.unwrap_or(self.drawn[parent]).translation;
+        }
+        if !turned {
+            pose.rotation = gelenk_model::math::Quat::identity();
+        }
+        self.drawn[parent].inverse() * pose
     }
 
     /// Geoms, sites and the like of a body or a frame in it, without the bodies; `frame` is the frame's place in the link.
@@ -128,13 +153,8 @@ impl Reader<'_> {
                 }
                 "geom" => self.geom(child, link, frame, class),
                 "site" => self.site(child, link, frame, class),
-                "camera" | "light" => {
-                    self.context.dropped("cameras and lights", &child.called(), child.span);
-                }
-                other => {
-                    let text = format!("<{other}> of bodies: what it makes is missing");
-                    self.context.dropped(text, &child.called(), child.span);
-                }
+                // What is left is dropped by the table of elements.
+                _ => {}
             }
         }
     }
@@ -164,18 +184,31 @@ impl Reader<'_> {
     }
 
     /// The joints of a body, those in frames of it included.
-    fn joints_of(&mut self, element: &Element, link: usize, class: Option<&str>, depth: usize) {
+    fn joints_of(
+        &mut self,
+        element: &Element,
+        link: usize,
+        frame: &Pose,
+        class: Option<&str>,
+        depth: usize,
+    ) {
         if depth > self.context.options.limits.nesting {
             return;
         }
         for child in &element.children {
             match child.name.as_str() {
-                "joint" | "freejoint" => self.read_joint(child, link, class),
-                "frame" if child.children.iter().any(|c| c.name.ends_with("joint")) => {
-                    let text =
-                        "joints in frames: they are read as if they stood in the body itself";
-                    self.context.changed(text, &child.called(), child.span);
-                    self.joints_of(child, link, class, depth + 1);
+                "joint" | "freejoint" if link == 0 => {
+                    let message = "the world body has no joints: it does not move";
+                    let help = "put the joint into the body that it moves";
+                    let (called, span) = (child.called(), child.span);
+                    let assumed = "it is passed over";
+                    self.context.repairable("bad-joint", called, span, message, help, assumed);
+                }
+                "joint" | "freejoint" => self.read_joint(child, link, frame, class),
+                "frame" => {
+                    let pose = frame * self.pose(child);
+                    let class = child.text("childclass").or(class).map(str::to_owned);
+                    self.joints_of(child, link, &pose, class.as_deref(), depth + 1);
                 }
                 _ => {}
             }
@@ -194,15 +227,20 @@ impl Reader<'_> {
         }
     }
 
-    fn read_joint(&mut self, element: &Element, link: usize, class: Option<&str>) {
+    fn read_joint(&mut self, element: &Element, link: usize, frame: &Pose, class: Option<&str>) {
         let free = element.name == "freejoint";
-        let element = if free { element.clone() } else { self.defaults.resolve(element, class) };
+        let element = if free { element.clone() } else { self.resolve(element, class) };
         let called = element.called();
         let freedom = match element.text("type").unwrap_or(if free { "free" } else { "hinge" }) {
             "hinge" => Freedom::Hinge,
             "slide" => Freedom::Slide,
             "ball" => Freedom::Ball,
             "free" => Freedom::Free,
+            "fixed" => {
+                let text = "joints of type fixed (of Bullet): the body is one with what carries it";
+                self.context.changed(text, &called, element.span);
+                return;
+            }
             other => {
                 let message = format!("there is no joint type `{other}`");
                 let help = "MJCF has hinge, slide, ball and free";
@@ -211,7 +249,7 @@ impl Reader<'_> {
             }
         };
         let which = self.robot.links[link].joints.len();
-        let wanted = element.text("name");
+        let wanted = element.text("name").filter(|name| !name.is_empty());
         let body = self.robot.links[link].name.clone();
         let name = match wanted {
             Some(wanted) => self.names.joints.give(wanted),
@@ -225,14 +263,16 @@ impl Reader<'_> {
             }
         }
         let mut joint = Joint::new(&name, freedom, element.span);
-        let unit = if freedom == Freedom::Hinge { self.compiler.angle } else { 1.0 };
+        let unit = if freedom == Freedom::Hinge { self.compiler(&element).angle } else { 1.0 };
         if freedom != Freedom::Free {
-            joint.anchor = self.context.vector(&element, "pos").unwrap_or_else(Vec3::zeros);
+            let anchor = self.context.vector(&element, "pos").unwrap_or_else(Vec3::zeros);
+            joint.anchor = (frame * nalgebra::Point3::from(anchor)).coords;
         }
         if matches!(freedom, Freedom::Hinge | Freedom::Slide) {
             if element.get("axis").is_some() {
                 joint.axis = self.context.direction(&element, "axis").unwrap_or_else(Vec3::z);
             }
+            joint.axis = frame.rotation * joint.axis;
             joint.reference = unit * self.context.number_or(&element, "ref", 0.0);
             joint.start = joint.reference;
             joint.rest = unit * self.context.number_or(&element, "springref", 0.0);
@@ -262,14 +302,9 @@ impl Reader<'_> {
             self.timed.push(([link, which], [pair[0], pair[1]]));
         }
         if let Some(range) = self.context.numbers(&element, "actuatorfrcrange", 2..=2)
-            && range[0] < range[1]
+            && self.bounded(&element, "actuatorfrcrange", "actuatorfrclimited", &range)
         {
-            if (range[0] + range[1]).abs() <= 0.0 {
-                self.strength.insert([link, which], range[1]);
-            } else {
-                let text = "actuatorfrcrange that is not symmetric";
-                self.context.dropped(text, &called, element.span);
-            }
+            self.strength.insert([link, which], [range[0], range[1]]);
         }
         self.robot.links[link].joints.push(joint);
     }
@@ -285,34 +320,63 @@ impl Reader<'_> {
     }
 
     fn read_limits(&mut self, element: &Element, joint: &mut Joint, unit: f64) {
-        let Some(range) = self.context.numbers(element, "range", 2..=2) else { return };
-        let limited = match element.text("limited") {
-            Some("true") => true,
-            Some("false") => false,
-            _ => self.compiler.autolimits,
+        let Some(range) = self.context.numbers(element, "range", 2..=2) else {
+            if element.text("limited") == Some("true") {
+                let message = "the joint is limited, but has no `range`";
+                let help = "give `range`";
+                self.context.error("bad-limits", element.called(), element.span, message, help);
+            }
+            return;
         };
-        if !limited {
+        if joint.freedom == Freedom::Free || !self.bounded(element, "range", "limited", &range) {
             return;
         }
-        match joint.freedom {
-            Freedom::Ball => {
-                let text = "limits of ball joints";
-                self.context.dropped(text, &element.called(), element.span);
-            }
-            Freedom::Free => {}
-            _ if range[0] < range[1] => {
-                joint.limits = Some([range[0] * unit, range[1] * unit]);
-            }
-            _ => {
-                let text = "limits that are empty or the wrong way round";
-                self.context.dropped(text, &element.called(), element.span);
-            }
+        if joint.freedom == Freedom::Ball {
+            let text = "limits of ball joints";
+            self.context.dropped(text, &element.called(), element.span);
+        } else {
+            let [low, high] = [range[0].min(range[1]), range[0].max(range[1])];
+            joint.limits = Some([low * unit, high * unit]);
         }
     }
 
+    /// Whether a range bounds something. One of no width bounds nothing unless the file insists; one the wrong way round is a
+    /// fault, and its ends exchanged the repair.
+    pub(super) fn bounded(
+        &mut self,
+        element: &Element,
+        key: &str,
+        flag: &str,
+        range: &[f64],
+    ) -> bool {
+        let asked = match element.text(flag) {
+            Some("true") => Some(true),
+            Some("false") => return false,
+            _ => None,
+        };
+        let span = element.get(key).map_or(element.span, |a| a.span);
+        if range[0] > range[1] {
+            let message = format!("`{key}` is the wrong way round: {} to {}", range[0], range[1]);
+            let help = "give the smaller number first";
+            let assumed = "the two are exchanged";
+            let code = "bad-limits";
+            return self.context.repairable(code, element.called(), span, message, help, assumed);
+        }
+        if range[0] < range[1] {
+            return asked.unwrap_or(self.compiler(element).autolimits);
+        }
+        if asked == Some(true) && element.text("type") != Some("ball") {
+            let message = format!("`{key}` has no width, but `{flag}` asks for it");
+            let help = "give two numbers that differ";
+            self.context.error("bad-limits", element.called(), span, message, help);
+        }
+        false
+    }
+
     fn site(&mut self, element: &Element, link: usize, frame: &Pose, class: Option<&str>) {
-        let element = self.defaults.resolve(element, class);
-        let Some(name) = element.text("name").map(str::to_owned) else { return };
+        let element = self.resolve(element, class);
+        let Some(name) = element.text("name").filter(|name| !name.is_empty()) else { return };
+        let name = name.to_owned();
         let pose = match self.context.numbers(&element, "fromto", 6..=6) {
             Some(ends) => super::geom::between(&ends).0,
             None => self.pose(&element),
@@ -322,27 +386,59 @@ impl Reader<'_> {
         self.sites.insert(name, Site { link, pose });
     }
 
-    fn inertial(&mut self, element: &Element) -> Option<Mass> {
-        let pose = self.pose(element);
-        let mass = self.context.number(element, "mass");
-        let Some(mass) = mass.filter(|mass| *mass >= 0.0) else {
-            let message = "the inertial has no mass, or a negative one";
-            self.context.error("bad-mass", "inertial", element.span, message, "give `mass`");
+    fn inertial(&mut self, element: &Element, within: &Pose) -> Option<Mass> {
+        if element.get("pos").is_none() {
+            let message = "the inertial has no `pos`";
+            let help = "say where the centre of mass is";
+            let (called, assumed) = (element.called_within(), "the origin of the body");
+            let code = "missing-place";
+            self.context.repairable(code, called, element.span, message, help, assumed);
+        }
+        let pose = within * self.pose(element);
+        let Some(mass) = self.context.number(element, "mass") else {
+            if element.get("mass").is_none() {
+                let message = "the inertial has no mass";
+                let called = element.called_within();
+                self.context.error("bad-mass", called, element.span, message, "give `mass`");
+            }
             return None;
         };
-        if let Some(full) = self.context.numbers(element, "fullinertia", 6..=6) {
-            let [xx, yy, zz, xy, xz, yz] = [full[0], full[1], full[2], full[3], full[4], full[5]];
-            let inertia = Mat3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
-            return Some(Mass { mass, center: Vec3::zeros(), inertia }.placed(&pose));
+        if mass < 0.0 {
+            let span = element.get("mass").map_or(element.span, |a| a.span);
+            let message = format!("the mass is {mass} kg, but a mass is positive");
+            let help = "give a mass above 0";
+            self.context.error("bad-mass", element.called_within(), span, message, help);
+            return None;
         }
-        let diagonal = self.context.vector(element, "diaginertia").unwrap_or_else(Vec3::zeros);
-        let inertia = Mat3::from_diagonal(&diagonal);
-        Some(Mass { mass, center: Vec3::zeros(), inertia }.placed(&pose))
+        let (inertia, span) = if let Some(full) =
+            self.context.numbers(element, "fullinertia", 6..=6)
+        {
+            let [xx, yy, zz, xy, xz, yz] = [full[0], full[1], full[2], full[3], full[4], full[5]];
+            if element.get("diaginertia").is_some() {
+                let message = "the inertia is given twice, by `diaginertia` and `fullinertia`";
+                let called = element.called_within();
+                self.context.error("bad-inertia", called, element.span, message, "leave one");
+            }
+            let tensor = Mat3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
+            (tensor, element.get("fullinertia").map(|a| a.span))
+        } else {
+            let diagonal = self.context.vector(element, "diaginertia");
+            let tensor = Mat3::from_diagonal(&diagonal.unwrap_or_else(Vec3::zeros));
+            (tensor, element.get("diaginertia").map(|a| a.span))
+        };
+        let mass = Mass { mass, center: Vec3::zeros(), inertia };
+        let compiler = self.compiler(element);
+        let mends = compiler.balance || compiler.least_inertia > 0.0;
+        if let (Some(span), false) = (span, mends) {
+            mass.refuse_impossible(self.context, &element.called_within(), span);
+        }
+        Some(mass.placed(&pose))
     }
 
     /// Bounds, balance and the total of masses, as the compiler's settings ask.
     pub(super) fn masses(&mut self) {
-        let compiler = self.compiler.clone();
+        // A model that is attached brings its own settings, but these are for the whole.
+        let compiler = self.scopes[0].compiler.clone();
         for link in self.robot.links.iter_mut().skip(1) {
             let mass = &mut link.mass;
             if compiler.least_mass > 0.0 && mass.mass < compiler.least_mass {

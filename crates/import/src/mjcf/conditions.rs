@@ -5,16 +5,17 @@ use nalgebra as na;
 
 use super::{Fixed, Reader};
 use crate::mass::Pose;
-use crate::tree::{Closure, Cord, Coupling, Freedom};
+use crate::tree::{Closure, Cord, Coupling, Freedom, Pair};
 use crate::xml::Element;
 
 /// First bit of a mask that is for pairs.
-const PAIR_BITS: std::ops::Range<u32> = 32..64;
+const PAIR_BITS: std::ops::Range<u32> = 32..128;
 
 impl Reader<'_> {
     pub(super) fn contacts(&mut self, root: &Element) {
         let mut bit = PAIR_BITS;
         for child in root.all("contact").flat_map(|section| &section.children) {
+            self.only_once("contact", child);
             match child.name.as_str() {
                 "exclude" => {
                     let a = self.body_named(child, "body1");
@@ -24,47 +25,65 @@ impl Reader<'_> {
                     }
                 }
                 "pair" => self.pair(child, &mut bit),
-                other => {
-                    let text = format!("<{other}> of contact");
-                    self.context.dropped(text, &child.called(), child.span);
-                }
+                _ => {}
             }
         }
     }
 
-    /// A pair of geoms that touch whatever their masks say: a bit of its own.
+    /// A pair of geoms that touch whatever their masks say: a bit of its own. Where it has values of its own, the two surfaces
+    /// become their own, so that these can be said of them.
     fn pair(&mut self, element: &Element, bits: &mut std::ops::Range<u32>) {
-        let found: Vec<[usize; 2]> = ["geom1", "geom2"]
-            .iter()
-            .filter_map(|key| self.geoms.get(element.text(key)?).copied())
-            .collect();
+        let element = &self.resolve(element, None);
+        let mut found = Vec::new();
+        for key in ["geom1", "geom2"] {
+            let Some(name) = self.name_in(element, key) else { return };
+            match self.geoms.get(name) {
+                Some(place) => found.extend(*place),
+                None => {
+                    self.unknown(element, key, "geom", self.geoms.keys().cloned().collect());
+                    return;
+                }
+            }
+        }
+        self.margin(element);
+        let own = self.friction(element, 5);
+        let wanted = super::geom::dimension(element);
         let ([a, b], Some(bit)) = (found.as_slice(), bits.next()) else {
-            let text = "pairs of geoms that touch";
+            let text = "pairs of geoms that touch: more than 96, or of geoms that are left out";
             self.context.dropped(text, &element.called(), element.span);
             return;
         };
-        let text = "values of contact pairs: the pair touches with the values of its geoms";
-        self.context.changed(text, &element.called(), element.span);
+        let next = self.robot.pairs.len() * 2;
+        let mut tags = [0, 0];
+        let (mut dimension, mut friction) = (1, [0.0; 3]);
         for (k, [link, shape]) in [a, b].into_iter().enumerate() {
             let shape = &mut self.robot.links[*link].shapes[*shape];
             shape.touches = true;
-            if let Some(surface) = &mut shape.surface {
-                let mask = if k == 0 { &mut surface.contype } else { &mut surface.conaffinity };
-                *mask |= 1 << bit;
+            let Some(surface) = &mut shape.surface else { continue };
+            let mask = if k == 0 { &mut surface.contype } else { &mut surface.conaffinity };
+            *mask |= 1 << bit;
+            dimension = dimension.max(surface.dimension);
+            for (larger, other) in friction.iter_mut().zip(surface.friction) {
+                *larger = f64::max(*larger, other);
             }
+            if own.is_some() || wanted.is_some() {
+                tags[k] = *surface.own.get_or_insert(next + k);
+            }
+        }
+        if own.is_some() || wanted.is_some() {
+            let (dimension, friction) = (wanted.unwrap_or(dimension), own.unwrap_or(friction));
+            self.robot.pairs.push(Pair { own: tags, dimension, friction });
         }
     }
 
     pub(super) fn tendons(&mut self, root: &Element) {
         for child in root.all("tendon").flat_map(|section| &section.children) {
-            let child = self.defaults.resolve(child, None);
+            let child = self.resolve(child, None);
+            self.only_once("tendon", &child);
             match child.name.as_str() {
                 "fixed" => self.fixed_tendon(&child),
                 "spatial" => self.spatial_tendon(&child),
-                other => {
-                    let text = format!("<{other}> of tendons");
-                    self.context.dropped(text, &child.called(), child.span);
-                }
+                _ => {}
             }
         }
     }
@@ -79,10 +98,15 @@ impl Reader<'_> {
             }
         }
         if let Some(range) = self.context.numbers(element, "range", 2..=2)
-            && element.text("limited") != Some("false")
-            && range[0] < range[1]
+            && self.bounded(element, "range", "limited", &range)
         {
             self.context.dropped("limits of fixed tendons", &called, element.span);
+        }
+        if terms.is_empty() {
+            let message = "the tendon has no joints";
+            let help = "give it <joint joint=\"...\" coef=\"...\"/>";
+            self.context.error("missing-name", &called, element.span, message, help);
+            return;
         }
         for (key, what) in [("frictionloss", "dry friction"), ("armature", "armature")] {
             if self.context.number(element, key).is_some_and(|x| x > 0.0) {
@@ -110,7 +134,7 @@ impl Reader<'_> {
             self.pull(&terms, &pull);
         }
         if let Some(name) = element.text("name") {
-            self.tendons.insert(name.to_owned(), Fixed { terms });
+            self.tendons.insert(name.to_owned(), Some(Fixed { terms }));
         }
     }
 
@@ -137,6 +161,9 @@ impl Reader<'_> {
 
     fn spatial_tendon(&mut self, element: &Element) {
         let called = element.called();
+        if let Some(name) = element.text("name") {
+            self.tendons.insert(name.to_owned(), None);
+        }
         let sites: Vec<&Element> = element.children.iter().collect();
         let straight = sites.len() == 2 && sites.iter().all(|site| site.name == "site");
         if !straight {
@@ -158,13 +185,10 @@ impl Reader<'_> {
             |site: &super::Site| places[site.link] * na::Point3::from(site.pose.translation.vector);
         let drawn = (at(a) - at(b)).norm();
         let length = length.first().copied().filter(|x| *x >= 0.0).unwrap_or(drawn);
-        let range = self.context.numbers(element, "range", 2..=2);
-        let limited = match element.text("limited") {
-            Some("true") => true,
-            Some("false") => false,
-            _ => self.compiler.autolimits && range.is_some(),
-        };
-        let range = range.filter(|_| limited);
+        let range = self
+            .context
+            .numbers(element, "range", 2..=2)
+            .filter(|range| self.bounded(element, "range", "limited", range));
         if range.as_ref().is_some_and(|range| range[0] > 0.0) {
             let text = "smallest lengths of tendons";
             self.context.dropped(text, &called, element.span);
@@ -188,7 +212,8 @@ impl Reader<'_> {
 
     pub(super) fn equalities(&mut self, root: &Element) {
         for child in root.all("equality").flat_map(|section| &section.children) {
-            let child = self.defaults.resolve(child, None);
+            let child = self.resolve(child, None);
+            self.only_once("equality", &child);
             if child.text("active") == Some("false") {
                 self.context.dropped("conditions that are not active", &child.called(), child.span);
                 continue;
@@ -198,10 +223,7 @@ impl Reader<'_> {
                 "weld" => self.weld(&child),
                 "joint" => self.joint_equality(&child),
                 "tendon" => self.tendon_equality(&child),
-                other => {
-                    let text = format!("<{other}> of equality");
-                    self.context.dropped(text, &child.called(), child.span);
-                }
+                _ => {}
             }
         }
     }
@@ -318,7 +340,15 @@ impl Reader<'_> {
     /// A condition between two fixed tendons, or on one.
     fn tendon_equality(&mut self, element: &Element) {
         let called = element.called();
-        let find = |key: &str| element.text(key).and_then(|name| self.tendons.get(name).cloned());
+        for key in ["tendon1", "tendon2"] {
+            if element.text(key).is_some_and(|name| !self.tendons.contains_key(name)) {
+                self.unknown(element, key, "tendon", self.tendons.keys().cloned().collect());
+                return;
+            }
+        }
+        let find = |key: &str| {
+            element.text(key).and_then(|name| self.tendons.get(name).cloned().flatten())
+        };
         let first = find("tendon1");
         let second = find("tendon2");
         let known = first.is_some() && (second.is_some() || element.get("tendon2").is_none());

@@ -20,11 +20,10 @@ pub(super) const ACTUATORS: [&str; 9] = [
 ];
 
 /// Ways to say a rotation: one of an element's own puts off those of its class.
-const ROTATIONS: [&str; 5] = ["quat", "axisangle", "xyaxes", "zaxis", "euler"];
+pub(super) const ROTATIONS: [&str; 5] = ["quat", "axisangle", "xyaxes", "zaxis", "euler"];
 
 /// Lists of which an element may give the beginning only.
-const LISTS: [&str; 8] =
-    ["size", "friction", "gear", "gainprm", "biasprm", "dynprm", "polycoef", "solref"];
+const LISTS: [&str; 7] = ["size", "friction", "gear", "gainprm", "biasprm", "polycoef", "solref"];
 
 /// Attributes of one class, by kind of element.
 type Class = BTreeMap<String, Vec<Attribute>>;
@@ -73,6 +72,10 @@ impl Defaults {
                 context.error("no-name", "default", inner.span, "a class without a name", help);
                 return None;
             };
+            if self.knows(name) {
+                let message = format!("there are two default classes `{name}`");
+                context.error("name-twice", "default", inner.span, message, "rename one");
+            }
             self.add(context, inner, name, class.clone())?;
         }
         Some(())
@@ -81,6 +84,37 @@ impl Defaults {
     /// Whether there is such a class.
     pub(super) fn knows(&self, class: &str) -> bool {
         self.classes.contains_key(class)
+    }
+
+    /// Refuses classes that the file does not define.
+    pub(super) fn check_classes(&self, context: &mut Context, element: &Element) {
+        for child in &element.children {
+            // What an asset looks like is no fault of the robot, and a class in itself has no class.
+            if matches!(child.name.as_str(), "default" | "visual" | "texture" | "material") {
+                continue;
+            }
+            for key in ["class", "childclass"] {
+                let Some(attribute) = child.get(key) else { continue };
+                let name = attribute.value.trim();
+                if self.knows(name) || name.is_empty() {
+                    continue;
+                }
+                let near = gelenk_expr::nearest(name, self.classes.keys().map(String::as_str));
+                let help = near.map_or_else(
+                    || "define it in <default>".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                let message = format!("there is no default class `{name}`");
+                context.error(
+                    "unknown-class",
+                    child.called_within(),
+                    attribute.span,
+                    message,
+                    help,
+                );
+            }
+            self.check_classes(context, child);
+        }
     }
 
     /// An element with all that its class says and it does not.
@@ -93,6 +127,8 @@ impl Defaults {
             name: element.name.clone(),
             attributes: overlay(&element.attributes, known),
             children: element.children.clone(),
+            content: String::new(),
+            scope: element.scope,
             span: element.span,
             within: element.within.clone(),
         }

@@ -4,18 +4,34 @@ use gelenk_model::math::Vec3;
 
 use super::{Reader, shortest};
 use crate::mass::{Mass, Pose, Solid};
-use crate::mesh::{Volume, mesh_mass};
 use crate::number::{number, vector};
 use crate::tree::{Shape, Surface};
 use crate::xml::Element;
 
 /// What a geom is made of: its TOML, its mass for density 1.
-struct Made {
-    geometry: Option<String>,
+pub(super) struct Made {
+    pub(super) geometry: Option<String>,
     /// The place of the geometry in the geom's frame.
-    within: Pose,
+    pub(super) within: Pose,
     /// For density 1, in the geom's frame; for a mesh also what its shell has.
-    solid: Option<Mass>,
+    pub(super) solid: Option<Mass>,
+}
+
+/// What a geom is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub(super) link: usize,
+    /// It touches others.
+    pub(super) touches: bool,
+    /// Its body has mass from it.
+    pub(super) weighs: bool,
+}
+
+impl Use {
+    /// Whether it is there for more than its looks.
+    pub(super) fn matters(self) -> bool {
+        self.touches || self.weighs
+    }
 }
 
 /// Middle, with z along the way, and half length of a `fromto`.
@@ -35,40 +51,62 @@ impl Reader<'_> {
         frame: &Pose,
         class: Option<&str>,
     ) {
-        let element = self.defaults.resolve(element, class);
+        let element = self.resolve(element, class);
         let called = element.called();
         let mut size = self.context.numbers(&element, "size", 1..=3).unwrap_or_default();
         let given = size.len();
         size.resize(3, 0.0);
         let mut pose = self.pose(&element);
-        let kind = element.text("type").unwrap_or(if element.get("mesh").is_some() {
-            "mesh"
-        } else {
-            "sphere"
-        });
+        let meshed = element.text("mesh").is_some_and(|mesh| !mesh.is_empty());
+        let kind = element.text("type").unwrap_or(if meshed { "mesh" } else { "sphere" });
+        let fitted = meshed && kind != "mesh";
         if let Some(ends) = self.context.numbers(&element, "fromto", 6..=6) {
             let (place, half) = between(&ends);
             pose = place;
+            let span = element.get("fromto").map_or(element.span, |a| a.span);
+            if half <= 1e-9 {
+                let message = "the two points of `fromto` are one";
+                let help = "give two points apart";
+                self.context.error("bad-size", &called, span, message, help);
+                return;
+            }
             match kind {
                 "capsule" | "cylinder" => size[1] = half,
                 "box" | "ellipsoid" => {
                     size[1] = size[0];
                     size[2] = half;
                 }
-                _ => {}
+                _ => {
+                    let message = format!("a {kind} has no `fromto`");
+                    let help = "capsule, cylinder, box and ellipsoid have one";
+                    self.context.error("bad-size", &called, span, message, help);
+                    return;
+                }
             }
-        } else if given == 0 && !matches!(kind, "mesh" | "hfield" | "plane") {
+        } else if given == 0 && !fitted && !matches!(kind, "mesh" | "hfield" | "plane" | "sdf") {
             let message = "the geom has no size";
             self.context.error("no-size", called, element.span, message, "give `size`");
             return;
         }
-        let pose = frame * pose;
-        let Some(made) = self.make(&element, kind, &size, link) else { return };
-        let counts = self.context.number_or(&element, "group", 0.0);
-        let (first, last) = self.compiler.inertia_groups;
+        let mut pose = frame * pose;
+        let surface = self.surface(&element);
+        let touches = surface.contype != 0 || surface.conaffinity != 0;
+        let group = self.context.number_or(&element, "group", 0.0);
+        let (first, last) = self.compiler(&element).inertia_groups;
+        let heavy = self.context.number(&element, "mass") != Some(0.0)
+            && (element.get("mass").is_some()
+                || self.context.number(&element, "density") != Some(0.0));
         // The world has no mass.
-        let weighs = link != 0 && counts >= first && counts <= last;
-        if let Some(solid) = made.solid.filter(|_| weighs) {
+        let counts = link != 0 && group >= first && group <= last;
+        let weighs = counts && heavy && !self.robot.links[link].weighed;
+        let purpose = Use { link, touches, weighs };
+        if fitted {
+            let Some((fit, place)) = self.fit(&element, kind, purpose) else { return };
+            size = fit;
+            pose *= place;
+        }
+        let Some(made) = self.make(&element, kind, &size, purpose) else { return };
+        if let Some(solid) = made.solid.filter(|_| counts) {
             let given = self.context.number(&element, "mass");
             let density = self.context.number_or(&element, "density", 1000.0);
             let factor = match given {
@@ -87,61 +125,78 @@ impl Reader<'_> {
                 link.mass = link.mass.plus(&mass);
             }
         }
-        let Some(geometry) = made.geometry else { return };
-        let surface = self.surface(&element);
-        let touches = surface.contype != 0 || surface.conaffinity != 0;
-        let rgba = self.context.numbers(&element, "rgba", 4..=4);
-        let own = rgba.map(|c| [c[0], c[1], c[2]].map(|x| x.clamp(0.0, 1.0)));
-        let painted = element.text("material").and_then(|name| self.colors.get(name).copied());
+        let own = self.context.color(&element, "rgba");
+        let painted = element.text("material").filter(|name| !name.is_empty()).and_then(|name| {
+            let color = self.colors.get(&(element.scope, name.to_owned())).copied();
+            if color.is_none() {
+                let text = format!("material `{name}`, which the file does not have");
+                self.context.dropped(text, &called, element.span);
+            }
+            color
+        });
         let shapes = &mut self.robot.links[link].shapes;
+        let place = made.geometry.is_some().then_some([link, shapes.len()]);
         if let Some(name) = element.text("name") {
-            self.geoms.insert(name.to_owned(), [link, shapes.len()]);
+            self.geoms.insert(name.to_owned(), place);
         }
+        let Some(geometry) = made.geometry else { return };
         let color = own.or(painted);
         let pose = pose * made.within;
         shapes.push(Shape { geometry, pose, touches, color, surface: Some(surface) });
     }
 
     fn surface(&mut self, element: &Element) -> Surface {
-        let mut mask = |key: &str| {
-            let x = self.context.number_or(element, key, 1.0);
-            // Masks have 32 bits; the upper half is for pairs.
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "cut to the range first"
-            )]
-            let bits = x.clamp(0.0, f64::from(u32::MAX)) as u64;
-            bits
+        // The 32 bits of an integer, as the table of elements sees to.
+        let mask = |key: &str| {
+            let bits = element.text(key).and_then(|text| text.parse::<i32>().ok());
+            bits.map_or(1, |bits| u128::from(bits.cast_unsigned()))
         };
         let (contype, conaffinity) = (mask("contype"), mask("conaffinity"));
-        let friction = self.context.numbers(element, "friction", 1..=3).unwrap_or_default();
-        let mut full = [1.0, 0.005, 0.0001];
-        for (slot, value) in full.iter_mut().zip(&friction) {
-            *slot = value.max(0.0);
-        }
-        let dimension = match element.text("condim") {
-            Some("1") => 1,
-            Some("4") => 4,
-            Some("6") => 6,
-            _ => 3,
-        };
+        let priority = element.text("priority").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let friction = self.friction(element, 3).unwrap_or([1.0, 0.005, 0.0001]);
         if let Some(reference) = self.context.numbers(element, "solref", 1..=2)
             && reference[0] < 0.0
         {
             let text = "contact stiffness and damping (negative solref): contacts are rigid and do not bounce";
             self.context.changed(text, &element.called(), element.span);
         }
-        if element.get("margin").is_some() || element.get("gap").is_some() {
-            let text = "margins of contact";
-            self.context.dropped(text, &element.called(), element.span);
+        self.margin(element);
+        let dimension = dimension(element).unwrap_or(3);
+        Surface { contype, conaffinity, priority, own: None, dimension, friction }
+    }
+
+    /// Coefficients of friction, of which an element may give the first only.
+    pub(super) fn friction(&mut self, element: &Element, most: usize) -> Option<[f64; 3]> {
+        let given = self.context.numbers(element, "friction", 1..=most)?;
+        let mut full = [1.0, 0.005, 0.0001];
+        // A pair has two directions of sliding and of rolling.
+        let places: &[usize] = if most == 3 { &[0, 1, 2] } else { &[0, 0, 1, 2, 2] };
+        for (place, value) in places.iter().zip(&given).rev() {
+            full[*place] = *value;
         }
-        Surface { contype, conaffinity, dimension, friction: full }
+        if given.iter().any(|x| *x < 0.0) {
+            let span = element.get("friction").map_or(element.span, |a| a.span);
+            let message = "a coefficient of friction is negative";
+            let (called, help) = (element.called_within(), "give 0 or more");
+            self.context.error("bad-number", called, span, message, help);
+        }
+        Some(full)
+    }
+
+    /// Contacts hold at a distance of margin − gap there, and at no distance here.
+    pub(super) fn margin(&mut self, element: &Element) {
+        let margin = self.context.number_or(element, "margin", 0.0);
+        let gap = self.context.number_or(element, "gap", 0.0);
+        if margin - gap > 0.0 {
+            let text = "margins of contact larger than their gaps: shapes touch at no distance";
+            self.context.changed(text, &element.called_within(), element.span);
+        }
     }
 
     /// The geometry of a geom; `None` if it is at fault.
-    fn make(&mut self, element: &Element, kind: &str, size: &[f64], link: usize) -> Option<Made> {
+    fn make(&mut self, element: &Element, kind: &str, size: &[f64], purpose: Use) -> Option<Made> {
         let called = element.called();
+        let link = purpose.link;
         let plain = |geometry: String, solid: Solid| {
             let mass = Mass::centered(solid.volume(), solid.moments());
             Some(Made { geometry: Some(geometry), within: Pose::identity(), solid: Some(mass) })
@@ -156,11 +211,6 @@ impl Reader<'_> {
             let message = format!("a {kind} needs {needed} positive sizes");
             self.context.error("bad-size", called, element.span, message, "check `size`");
             return None;
-        }
-        if needed > 0 && element.get("mesh").is_some() {
-            let text =
-                format!("{kind} fitted to a mesh: the sizes of the geom are taken as they are");
-            self.context.changed(text, &called, element.span);
         }
         match kind {
             "sphere" => plain(
@@ -186,8 +236,11 @@ impl Reader<'_> {
             }
             "plane" => {
                 if link != 0 && self.moves(link) {
-                    let text = "planes on bodies that move";
-                    self.context.dropped(text, &called, element.span);
+                    let message = "a plane stands on a body that moves";
+                    let help = "planes belong to the world; use a box";
+                    let assumed = "it is left out";
+                    let (code, span) = ("bad-plane", element.span);
+                    self.context.repairable(code, called, span, message, help, assumed);
                     return Some(nothing());
                 }
                 let drawn = if size[0] > 0.0 && size[1] > 0.0 {
@@ -199,7 +252,7 @@ impl Reader<'_> {
                 Some(Made { geometry, within: Pose::identity(), solid: None })
             }
             "hfield" => Some(self.field(element, link)),
-            "mesh" => self.mesh_geom(element),
+            "mesh" => self.mesh_geom(element, purpose),
             other => {
                 let text =
                     format!("geoms of type {other}: they have neither mass nor contact here");
@@ -210,7 +263,7 @@ impl Reader<'_> {
     }
 
     /// Whether a link or one below it in the tree has a joint.
-    fn moves(&self, link: usize) -> bool {
+    pub(super) fn moves(&self, link: usize) -> bool {
         let mut at = link;
         while at != 0 {
             if !self.robot.links[at].joints.is_empty() {
@@ -244,7 +297,13 @@ impl Reader<'_> {
 
     fn field(&mut self, element: &Element, link: usize) -> Made {
         let called = element.called();
-        let field = element.text("hfield").and_then(|name| self.fields.get(name).cloned());
+        let wanted = (element.scope, element.text("hfield").unwrap_or("").to_owned());
+        let field = self.fields.get(&wanted).cloned();
+        if field.is_none() {
+            let message = format!("there is no height field `{}`", wanted.1);
+            let help = "check the name";
+            self.context.error("unknown-hfield", &called, element.span, message, help);
+        }
         let moves = self.moves(link);
         let read = field.and_then(|field| {
             if moves || field.get("elevation").is_none() {
@@ -285,60 +344,14 @@ impl Reader<'_> {
         }
         Made { geometry: read, within: Pose::identity(), solid: None }
     }
-
-    fn mesh_geom(&mut self, element: &Element) -> Option<Made> {
-        let called = element.called();
-        let name = element.text("mesh").unwrap_or("");
-        let Some(asset) = self.meshes.get(name).cloned() else {
-            let message = format!("there is no mesh `{name}`");
-            self.context.error("unknown-mesh", called, element.span, message, "check the name");
-            return None;
-        };
-        let Some(file) = &asset.file else {
-            let text = "meshes given by their corners: they have neither mass nor contact here";
-            self.context.dropped(text, &called, element.span);
-            return Some(nothing());
-        };
-        let folder = self.compiler.mesh_dir.clone();
-        let path = if folder.is_empty() { file.clone() } else { format!("{folder}/{file}") };
-        let own = self.own.clone();
-        match self.context.find_mesh(&path, &own) {
-            Ok((path, mesh)) => {
-                let rule = match asset.inertia.as_deref() {
-                    _ if element.text("shellinertia") == Some("true") => Volume::Shell,
-                    Some("exact") => Volume::Exact,
-                    Some("shell") => Volume::Shell,
-                    Some("convex") => {
-                        let text = "mass of meshes by their convex hulls: by the meshes themselves";
-                        self.context.changed(text, &called, element.span);
-                        Volume::Exact
-                    }
-                    _ if self.compiler.exact_meshes => Volume::Exact,
-                    _ => Volume::Legacy,
-                };
-                let within = asset.reference.inverse();
-                let solid = mesh_mass(&mesh, &asset.scale, rule).map(|mass| mass.placed(&within));
-                let geometry = self.context.mesh_geometry(&path, &asset.scale);
-                Some(Made { geometry: Some(geometry), within, solid })
-            }
-            Err(why) => {
-                let weighs = self.context.number(element, "mass") != Some(0.0)
-                    && self.context.number(element, "density") != Some(0.0);
-                let text = if weighs {
-                    format!(
-                        "meshes, with the mass that bodies without <inertial> have from them: {why}"
-                    )
-                } else {
-                    format!("meshes: {why}")
-                };
-                self.context.dropped(text, &called, element.span);
-                Some(nothing())
-            }
-        }
-    }
 }
 
-fn nothing() -> Made {
+/// The dimension of contacts, where an element gives it.
+pub(super) fn dimension(element: &Element) -> Option<u8> {
+    element.text("condim").and_then(|text| text.parse().ok())
+}
+
+pub(super) fn nothing() -> Made {
     Made { geometry: None, within: Pose::identity(), solid: None }
 }
 

@@ -9,75 +9,68 @@ use crate::tree::{Freedom, Joint};
 use crate::xml::Element;
 
 impl Reader<'_> {
-    /// Takes the keyframe that is asked for; or the first, where the drawn pose is outside of the limits and it is not.
+    /// Takes the keyframe that is asked for, or else the first.
     pub(super) fn keyframes(&mut self, root: &Element) {
         let keys: Vec<&Element> =
             root.all("keyframe").flat_map(|section| section.all("key")).collect();
-        if let Some(wanted) = self.context.options.keyframe.clone() {
-            if wanted == "-" {
-                return;
-            }
-            let found = keys.iter().find(|key| key.text("name") == Some(wanted.as_str()));
-            let Some(key) = found else {
-                let names: Vec<&str> = keys.iter().filter_map(|key| key.text("name")).collect();
-                let message = format!("there is no keyframe `{wanted}`");
-                let help = if names.is_empty() {
-                    "the file has none with a name".to_owned()
-                } else {
-                    format!("the file has {}", names.join(", "))
-                };
-                self.context.error("unknown-keyframe", "keyframe", root.span, message, help);
-                return;
-            };
-            self.take(key);
-            return;
-        }
-        let Some(first) = keys.first() else { return };
-        let name = first.text("name").unwrap_or("the first").to_owned();
-        if self.violations() > 0 {
-            let drawn: Vec<Vec<Joint>> =
-                self.robot.links.iter().map(|link| link.joints.clone()).collect();
-            let inputs = self.key_inputs.clone();
-            self.take(first);
-            if self.violations() == 0 {
-                let text = format!(
-                    "start: keyframe {name}, since the pose as drawn is outside of the limits of joints"
-                );
-                self.context.changed(text, &first.called(), first.span);
-                return;
-            }
-            for (link, joints) in self.robot.links.iter_mut().zip(drawn) {
-                link.joints = joints;
-            }
-            self.key_inputs = inputs;
-        }
-        let text = format!(
-            "keyframes: the model starts as drawn (`gelenk import --keyframe {name}` starts there)"
-        );
-        self.context.dropped(text, &first.called(), first.span);
-    }
-
-    /// Joints that start outside of their limits.
-    fn violations(&self) -> usize {
-        let joints = self.robot.links.iter().flat_map(|link| &link.joints);
-        joints
-            .filter(|joint| {
-                let [low, high] = joint.limits.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
-                joint.start < low - 1e-9 || joint.start > high + 1e-9
-            })
-            .count()
-    }
-
-    fn take(&mut self, key: &Element) {
         let places: usize = self.joint_numbers(|joint| match joint.freedom {
             Freedom::Free => 7,
             Freedom::Ball => 4,
             _ => 1,
         });
         let speeds: usize = self.joint_numbers(Joint::velocities);
-        let qpos = self.context.numbers(key, "qpos", places..=places);
-        let qvel = self.context.numbers(key, "qvel", speeds..=speeds);
-        self.key_inputs = self.context.numbers(key, "ctrl", 0..=1_000_000).unwrap_or_default();
+        let inputs: usize = root.all("actuator").map(|section| section.children.len()).sum();
+        for key in &keys {
+            self.only_once("key", key);
+            for (name, count) in [("qpos", places), ("qvel", speeds), ("ctrl", inputs)] {
+                self.context.numbers(key, name, count..=count);
+            }
+        }
+        let wanted = self.context.options.keyframe.clone();
+        let key = match wanted.as_deref() {
+            Some("-") => None,
+            Some(wanted) => {
+                let found = keys.iter().find(|key| key.text("name") == Some(wanted)).copied();
+                if found.is_none() {
+                    let names: Vec<&str> = keys.iter().filter_map(|key| key.text("name")).collect();
+                    let message = format!("there is no keyframe `{wanted}`");
+                    let help = if names.is_empty() {
+                        "the file has none with a name".to_owned()
+                    } else {
+                        format!("the file has {}", names.join(", "))
+                    };
+                    self.context.error("unknown-keyframe", "keyframe", root.span, message, help);
+                }
+                found
+            }
+            None => keys.first().copied(),
+        };
+        let Some(key) = key else {
+            if let Some(first) = keys.first() {
+                let text = "keyframes: the model starts as drawn";
+                self.context.dropped(text, &first.called(), first.span);
+            }
+            return;
+        };
+        let mut text = format!("start: {}", key.called());
+        let others: Vec<&str> = keys
+            .iter()
+            .filter(|other| !std::ptr::eq(**other, key))
+            .filter_map(|other| other.text("name"))
+            .take(8)
+            .collect();
+        if !others.is_empty() {
+            text = format!("{text}; `--keyframe` starts elsewhere: {}", others.join(", "));
+        }
+        self.context.note(crate::Fate::Kept, text, &key.called(), key.span);
+        self.take(key);
+    }
+
+    fn take(&mut self, key: &Element) {
+        let most = 0..=usize::MAX;
+        let qpos = self.context.numbers(key, "qpos", most.clone());
+        let qvel = self.context.numbers(key, "qvel", most.clone());
+        self.key_inputs = self.context.numbers(key, "ctrl", most).unwrap_or_default();
         for (name, what) in [("act", "activations"), ("mpos", "places of mocap bodies")] {
             if key.get(name).is_some() {
                 self.context.dropped(format!("{what} of keyframes"), &key.called(), key.span);

@@ -1,14 +1,17 @@
 //! MJCF: MuJoCo's format.
 
 mod actuator;
+mod attach;
 mod body;
 mod conditions;
 mod defaults;
+mod expand;
 mod geom;
 mod keyframe;
+mod mesh;
+mod options;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gelenk_model::Span;
 use gelenk_model::math::{Mat3, Quat, Vec3};
@@ -19,26 +22,8 @@ use crate::mass::Pose;
 use crate::names::Names;
 use crate::tree::Robot;
 use crate::xml::{Attribute, Element};
-use defaults::Defaults;
-
-/// Settings of `<compiler>`.
-#[derive(Clone, Debug)]
-struct Compiler {
-    /// Factor on angles of the file.
-    angle: f64,
-    /// Axes of Euler angles; lower case: turning with the body.
-    sequence: [char; 3],
-    autolimits: bool,
-    /// `None`: where a body gives no inertia itself.
-    inertia_from_geom: Option<bool>,
-    inertia_groups: (f64, f64),
-    balance: bool,
-    least_mass: f64,
-    least_inertia: f64,
-    total_mass: Option<f64>,
-    mesh_dir: String,
-    exact_meshes: bool,
-}
+use attach::Scope;
+use options::Compiler;
 
 /// A mesh asset.
 #[derive(Clone, Debug)]
@@ -47,6 +32,7 @@ struct MeshAsset {
     scale: Vec3,
     reference: Pose,
     inertia: Option<String>,
+    span: Span,
 }
 
 /// A point of a link with a name.
@@ -66,27 +52,34 @@ struct Fixed {
 struct Reader<'c> {
     context: &'c mut Context,
     robot: Robot,
-    compiler: Compiler,
-    defaults: Defaults,
-    /// Folder of the main file, from which meshes count.
-    own: PathBuf,
-    meshes: BTreeMap<String, MeshAsset>,
-    fields: BTreeMap<String, Element>,
-    colors: BTreeMap<String, [f64; 3]>,
+    /// Settings and classes of the file, and of the models attached in it.
+    scopes: Vec<Scope>,
+    /// By scope and name.
+    meshes: BTreeMap<(usize, String), MeshAsset>,
+    fields: BTreeMap<(usize, String), Element>,
+    colors: BTreeMap<(usize, String), [f64; 3]>,
     /// By the name in the file.
     bodies: BTreeMap<String, usize>,
     joints: BTreeMap<String, [usize; 2]>,
-    geoms: BTreeMap<String, [usize; 2]>,
+    geoms: BTreeMap<String, Option<[usize; 2]>>,
     sites: BTreeMap<String, Site>,
-    tendons: BTreeMap<String, Fixed>,
+    /// `None`: a tendon that is no sum of joint coordinates.
+    tendons: BTreeMap<String, Option<Fixed>>,
+    /// Kinds and names given so far, where nothing else keeps them.
+    named: BTreeSet<(&'static str, String)>,
+    /// Places of links in the world as they are drawn.
+    drawn: Vec<Pose>,
     /// Joints whose spring and damper follow from time constant and damping ratio.
     timed: Vec<([usize; 2], [f64; 2])>,
-    /// The largest torque of all actuators of a joint.
-    strength: BTreeMap<[usize; 2], f64>,
+    /// The least and largest torque of all actuators of a joint together.
+    strength: BTreeMap<[usize; 2], [f64; 2]>,
     names: NameSets,
     /// What actuators are told in the keyframe taken.
     key_inputs: Vec<f64>,
-    contact: bool,
+    /// What the file switches off.
+    off: Vec<&'static str>,
+    /// Only pairs touch.
+    pairs_only: bool,
 }
 
 /// Names given so far.
@@ -101,10 +94,9 @@ struct NameSets {
 /// Reads a model.
 pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<Robot> {
     let own = context.own.clone();
-    let root = expand(context, root, 0)?;
+    let mut scopes = Vec::new();
+    let root = attach::model(context, root, &own, &mut scopes, 0)?;
     let name = root.text("model").filter(|name| !name.is_empty()).unwrap_or(stem).to_owned();
-    let compiler = compiler(context, &root)?;
-    let defaults = Defaults::read(context, &root)?;
     let robot = Robot {
         format: "mjcf",
         name: name.chars().filter(|c| !c.is_control()).collect(),
@@ -115,6 +107,7 @@ pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<R
         couplings: Vec::new(),
         cords: Vec::new(),
         excludes: Vec::new(),
+        pairs: Vec::new(),
         touches_itself: true,
         inputs: Vec::new(),
         forces: Vec::new(),
@@ -122,9 +115,7 @@ pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<R
     let mut reader = Reader {
         context,
         robot,
-        compiler,
-        defaults,
-        own,
+        scopes,
         meshes: BTreeMap::new(),
         fields: BTreeMap::new(),
         colors: BTreeMap::new(),
@@ -133,6 +124,8 @@ pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<R
         geoms: BTreeMap::new(),
         sites: BTreeMap::new(),
         tendons: BTreeMap::new(),
+        named: BTreeSet::new(),
+        drawn: vec![Pose::identity()],
         timed: Vec::new(),
         strength: BTreeMap::new(),
         names: NameSets {
@@ -143,244 +136,104 @@ pub(crate) fn read(context: &mut Context, root: Element, stem: &str) -> Option<R
             inputs: Names::default(),
         },
         key_inputs: Vec::new(),
-        contact: true,
+        off: Vec::new(),
+        pairs_only: false,
     };
     reader.options(&root);
     reader.assets(&root);
     for world in root.all("worldbody") {
+        reader.unique(world);
         let class = world.text("childclass").map(str::to_owned);
         reader.contents(world, 0, class.as_deref(), 0);
     }
     reader.masses();
     reader.springs();
+    reader.switch_off();
+    if reader.pairs_only {
+        let shapes = reader.robot.links.iter_mut().flat_map(|link| &mut link.shapes);
+        shapes
+            .filter_map(|shape| {
+                shape.touches = false;
+                shape.surface.as_mut()
+            })
+            .for_each(|surface| (surface.contype, surface.conaffinity) = (0, 0));
+    }
     reader.contacts(&root);
     reader.keyframes(&root);
     reader.tendons(&root);
-    reader.equalities(&root);
-    if !reader.context.options.without_actuators {
+    if !reader.off("equality") {
+        reader.equalities(&root);
+    }
+    if !reader.context.options.without_actuators && !reader.off("actuation") {
         reader.actuators(&root);
     }
-    reader.rest(&root);
-    if !reader.contact {
+    if reader.off("contact") {
         let shapes = reader.robot.links.iter_mut().flat_map(|link| &mut link.shapes);
         shapes.for_each(|shape| shape.touches = false);
     }
     Some(reader.robot)
 }
 
-/// Puts included files in place of `<include>`.
-fn expand(context: &mut Context, root: Element, depth: usize) -> Option<Element> {
-    let Element { name, attributes, children, span, within } = root;
-    let mut all = Vec::with_capacity(children.len());
-    for child in children {
-        if child.name != "include" {
-            // Levels of elements are counted already; those of files are here.
-            all.push(expand(context, child, depth)?);
-            continue;
-        }
-        if depth >= context.options.limits.depth {
-            let message = format!(
-                "files include one another more than {} deep",
-                context.options.limits.depth
-            );
-            let help = "does a file include itself?";
-            context.error("limit-depth", "include", child.span, message, help);
-            return None;
-        }
-        let Some(file) = child.text("file") else {
-            let help = "give `file`";
-            context.error("missing-file", "include", child.span, "which file?", help);
-            return None;
-        };
-        // Paths count from the main file's folder.
-        let own = context.own.clone();
-        let inner = context.read_include(file, &own, child.span)?;
-        let inner = expand(context, inner, depth + 1)?;
-        all.extend(inner.children);
-    }
-    Some(Element { name, attributes, children: all, span, within })
-}
-
-fn compiler(context: &mut Context, root: &Element) -> Option<Compiler> {
-    let mut compiler = Compiler {
-        angle: std::f64::consts::PI / 180.0,
-        sequence: ['x', 'y', 'z'],
-        autolimits: true,
-        inertia_from_geom: None,
-        inertia_groups: (f64::NEG_INFINITY, f64::INFINITY),
-        balance: false,
-        least_mass: 0.0,
-        least_inertia: 0.0,
-        total_mass: None,
-        mesh_dir: String::new(),
-        exact_meshes: false,
-    };
-    for element in root.all("compiler") {
-        match element.text("angle") {
-            Some("radian") => compiler.angle = 1.0,
-            Some("degree") => compiler.angle = std::f64::consts::PI / 180.0,
-            _ => {}
-        }
-        if let Some(sequence) = element.text("eulerseq") {
-            let letters: Vec<char> = sequence.chars().collect();
-            match letters.as_slice() {
-                [a, b, c] if letters.iter().all(|l| "xyzXYZ".contains(*l)) => {
-                    compiler.sequence = [*a, *b, *c];
-                }
-                _ => {
-                    let message = format!("`{sequence}` is no sequence of axes");
-                    let help = "three letters of x, y, z, X, Y, Z";
-                    context.error("bad-rotation", "compiler", element.span, message, help);
-                    return None;
-                }
-            }
-        }
-        if element.text("coordinate") == Some("global") {
-            let message = "global coordinates are not read";
-            let help = "load and save the model with an older MuJoCo to get local ones";
-            context.error("global-coordinates", "compiler", element.span, message, help);
-            return None;
-        }
-        if let Some(auto) = element.text("autolimits") {
-            compiler.autolimits = auto == "true";
-        }
-        match element.text("inertiafromgeom") {
-            Some("true") => compiler.inertia_from_geom = Some(true),
-            Some("false") => compiler.inertia_from_geom = Some(false),
-            Some("auto") => compiler.inertia_from_geom = None,
-            _ => {}
-        }
-        if let Some(range) = context.numbers(element, "inertiagrouprange", 2..=2) {
-            compiler.inertia_groups = (range[0], range[1]);
-        }
-        if let Some(flag) = element.text("balanceinertia") {
-            compiler.balance = flag == "true";
-        }
-        compiler.least_mass = context.number_or(element, "boundmass", compiler.least_mass);
-        compiler.least_inertia = context.number_or(element, "boundinertia", compiler.least_inertia);
-        if let Some(mass) = context.number(element, "settotalmass").filter(|mass| *mass > 0.0) {
-            compiler.total_mass = Some(mass);
-        }
-        for key in ["assetdir", "meshdir"] {
-            if let Some(folder) = element.text(key) {
-                folder.clone_into(&mut compiler.mesh_dir);
-            }
-        }
-        if element.text("strippath") == Some("true") {
-            let text = "strippath: paths of meshes are read as they are";
-            context.dropped(text, "compiler", element.span);
-        }
-        if let Some(flag) = element.text("exactmeshinertia") {
-            compiler.exact_meshes = flag == "true";
-        }
-    }
-    Some(compiler)
-}
-
 impl Reader<'_> {
-    fn options(&mut self, root: &Element) {
-        for option in root.all("option") {
-            if let Some(gravity) = self.context.vector(option, "gravity") {
-                self.robot.gravity = gravity;
-            }
-            match self.context.number(option, "timestep") {
-                Some(step) if step > 0.0 => self.robot.step = Some(step),
-                Some(step) => {
-                    let text = format!("timestep: {step} s is no step; 0.002 s in its place");
-                    self.context.changed(text, "option", option.span);
-                }
-                None => {}
-            }
-            for key in ["density", "viscosity"] {
-                if self.context.number(option, key).is_some_and(|x| x != 0.0) {
-                    let text = "forces of a surrounding medium (density, viscosity, wind)";
-                    self.context.dropped(text, "option", option.span);
-                }
-            }
-            for flag in option.all("flag") {
-                let off = |key: &str| flag.text(key) == Some("disable");
-                if off("gravity") {
-                    self.robot.gravity = Vec3::zeros();
-                }
-                if off("contact") || off("constraint") {
-                    self.contact = false;
-                }
-                for key in
-                    ["constraint", "equality", "frictionloss", "limit", "passive", "actuation"]
-                {
-                    if off(key) {
-                        let text = format!("the flag that switches `{key}` off: it is on");
-                        self.context.dropped(text, "option", flag.span);
-                    }
-                }
-            }
-        }
-    }
-
     fn assets(&mut self, root: &Element) {
-        for asset in root.all("asset") {
-            for child in &asset.children {
-                let child = self.defaults.resolve(child, None);
-                match child.name.as_str() {
-                    "mesh" => self.mesh_asset(&child),
-                    "material" => {
-                        let rgba = self.context.numbers(&child, "rgba", 4..=4);
-                        if let (Some(name), Some(rgba)) = (child.text("name"), rgba) {
-                            let color = [rgba[0], rgba[1], rgba[2]].map(|x| x.clamp(0.0, 1.0));
-                            self.colors.insert(name.to_owned(), color);
-                        }
-                    }
-                    "hfield" => {
-                        let name = child.text("name").or_else(|| child.text("file").map(stem));
-                        let name = name.unwrap_or("").to_owned();
-                        self.fields.insert(name, child);
-                    }
-                    "texture" => self.context.dropped("textures", &child.called(), child.span),
-                    other => {
-                        let text = format!("<{other}> of assets");
-                        self.context.dropped(text, &child.called(), child.span);
-                    }
+        for child in root.all("asset").flat_map(|asset| &asset.children) {
+            let child = self.resolve(child, None);
+            let named = child.text("name").filter(|name| !name.is_empty());
+            let name = named.or_else(|| child.text("file").map(stem)).unwrap_or("").to_owned();
+            let key = (child.scope, name.clone());
+            let twice = match child.name.as_str() {
+                "mesh" => match self.mesh_asset(&child) {
+                    Some(asset) => self.meshes.insert(key, asset).is_some(),
+                    None => false,
+                },
+                "material" => {
+                    let color = self.context.color(&child, "rgba");
+                    self.colors.insert(key, color.unwrap_or([1.0; 3])).is_some()
                 }
+                "hfield" => self.fields.insert(key, child.clone()).is_some(),
+                _ => false,
+            };
+            if twice {
+                self.twice(&child, &name);
             }
         }
     }
 
-    fn mesh_asset(&mut self, mesh: &Element) {
-        let file = mesh.text("file").map(str::to_owned);
-        let name = mesh.text("name").or_else(|| mesh.text("file").map(stem)).unwrap_or("");
-        let name = name.to_owned();
-        let scale = self.context.vector(mesh, "scale").unwrap_or(Vec3::repeat(1.0));
-        let at = self.context.vector(mesh, "refpos").unwrap_or_else(Vec3::zeros);
-        let turn = self.context.quaternion(mesh, "refquat").unwrap_or_else(Quat::identity);
-        let asset = MeshAsset {
-            file,
-            scale,
-            reference: Pose::from_parts(at.into(), turn),
-            inertia: mesh.text("inertia").map(str::to_owned),
-        };
-        self.meshes.insert(name, asset);
+    /// A fault: a name that another element of the kind has.
+    fn twice(&mut self, element: &Element, name: &str) {
+        let message = format!("there are two {}s `{name}`", element.name);
+        let span = element.get("name").map_or(element.span, |a| a.span);
+        self.context.error("name-twice", element.called(), span, message, "rename one");
     }
 
-    /// Sections that are passed over.
-    fn rest(&mut self, root: &Element) {
-        for child in &root.children {
-            let text = match child.name.as_str() {
-                // The last three say nothing of a robot.
-                "compiler" | "option" | "default" | "asset" | "worldbody" | "contact"
-                | "equality" | "tendon" | "actuator" | "keyframe" | "size" | "statistic"
-                | "visual" => continue,
-                "sensor" => "sensors: joints, bodies and markers are in every recording",
-                "custom" => "custom data",
-                "extension" => "plugins",
-                "deformable" => "deformable bodies",
-                other => {
-                    let text = format!("<{other}>: not a part of MJCF that is known here");
-                    self.context.dropped(text, &child.called(), child.span);
-                    continue;
-                }
-            };
-            self.context.dropped(text, &child.name, child.span);
+    /// Holds a name against those of its kind so far.
+    fn only_once(&mut self, kind: &'static str, element: &Element) {
+        if let Some(name) = element.text("name").filter(|name| !name.is_empty())
+            && !self.named.insert((kind, name.to_owned()))
+        {
+            self.twice(element, name);
         }
+    }
+
+    /// Holds the names of geoms and sites against each other, in the order of the file.
+    fn unique(&mut self, element: &Element) {
+        for child in &element.children {
+            match child.name.as_str() {
+                "geom" => self.only_once("geom", child),
+                "site" => self.only_once("site", child),
+                _ => self.unique(child),
+            }
+        }
+    }
+
+    /// Settings of the file that an element is from.
+    fn compiler(&self, element: &Element) -> &Compiler {
+        &self.scopes[element.scope].compiler
+    }
+
+    /// An element with all that its class says and it does not.
+    fn resolve(&self, element: &Element, class: Option<&str>) -> Element {
+        self.scopes[element.scope].defaults.resolve(element, class)
     }
 
     /// Position and rotation of an element, with all ways to say the rotation.
@@ -390,16 +243,32 @@ impl Reader<'_> {
     }
 
     fn rotation(&mut self, element: &Element) -> Quat {
+        let given: Vec<&str> =
+            defaults::ROTATIONS.into_iter().filter(|key| element.get(key).is_some()).collect();
+        if let [first, second, ..] = given[..] {
+            let message = format!("the rotation is given twice, by `{first}` and by `{second}`");
+            let help = "leave one of them";
+            self.context.error("bad-rotation", element.called(), element.span, message, help);
+        }
+        let (unit, sequence) = {
+            let compiler = self.compiler(element);
+            (compiler.angle, compiler.sequence)
+        };
         if element.get("quat").is_some() {
             return self.context.quaternion(element, "quat").unwrap_or_else(Quat::identity);
         }
         if let Some(list) = self.context.numbers(element, "axisangle", 4..=4) {
             let axis = Vec3::new(list[0], list[1], list[2]);
-            let axis = na::Unit::try_new(axis, 1e-12).unwrap_or_else(Vec3::z_axis);
-            return Quat::from_axis_angle(&axis, list[3] * self.compiler.angle);
+            let Some(axis) = na::Unit::try_new(axis, 1e-12) else {
+                let help = "give a direction and an angle";
+                let message = "the axis of `axisangle` is zero";
+                self.context.error("bad-rotation", element.called(), element.span, message, help);
+                return Quat::identity();
+            };
+            return Quat::from_axis_angle(&axis, list[3] * unit);
         }
         if let Some(angles) = self.context.vector(element, "euler") {
-            return euler(self.compiler.sequence, &(angles * self.compiler.angle));
+            return euler(sequence, &(angles * unit));
         }
         if let Some(list) = self.context.numbers(element, "xyaxes", 6..=6) {
             let x = Vec3::new(list[0], list[1], list[2]);
@@ -421,9 +290,29 @@ impl Reader<'_> {
         let name = element.text(key);
         if name.is_none() {
             let message = format!("`{key}` is missing");
-            self.context.error("missing-name", element.called(), element.span, message, "give it");
+            let called = element.called_within();
+            self.context.error("missing-name", called, element.span, message, "give it");
         }
         name
+    }
+
+    /// A fault: a name that nothing of the kind has.
+    fn unknown(&mut self, element: &Element, key: &str, kind: &'static str, all: Vec<String>) {
+        let name = element.text(key).unwrap_or("");
+        let code = match kind {
+            "body" => "unknown-body",
+            "joint" => "unknown-joint",
+            "site" => "unknown-site",
+            "geom" => "unknown-geom",
+            "tendon" => "unknown-tendon",
+            _ => "unknown-name",
+        };
+        let near = gelenk_expr::nearest(name, all.iter().map(String::as_str));
+        let help = near
+            .map_or_else(|| "check the name".to_owned(), |near| format!("did you mean `{near}`?"));
+        let message = format!("there is no {kind} `{name}`");
+        let span = element.get(key).map_or(element.span, |a| a.span);
+        self.context.error(code, element.called_within(), span, message, help);
     }
 
     /// The link of a body's name.
@@ -431,9 +320,7 @@ impl Reader<'_> {
         let name = self.name_in(element, key)?;
         let found = self.bodies.get(name).copied();
         if found.is_none() {
-            let message = format!("there is no body `{name}`");
-            let span = element.get(key).map_or(element.span, |a| a.span);
-            self.context.error("unknown-body", element.called(), span, message, "check the name");
+            self.unknown(element, key, "body", self.bodies.keys().cloned().collect());
         }
         found
     }
@@ -443,9 +330,7 @@ impl Reader<'_> {
         let name = self.name_in(element, key)?;
         let found = self.joints.get(name).copied();
         if found.is_none() {
-            let message = format!("there is no joint `{name}`");
-            let span = element.get(key).map_or(element.span, |a| a.span);
-            self.context.error("unknown-joint", element.called(), span, message, "check the name");
+            self.unknown(element, key, "joint", self.joints.keys().cloned().collect());
         }
         found
     }
@@ -454,9 +339,7 @@ impl Reader<'_> {
         let name = self.name_in(element, key)?;
         let found = self.sites.get(name).copied();
         if found.is_none() {
-            let message = format!("there is no site `{name}`");
-            let span = element.get(key).map_or(element.span, |a| a.span);
-            self.context.error("unknown-site", element.called(), span, message, "check the name");
+            self.unknown(element, key, "site", self.sites.keys().cloned().collect());
         }
         found
     }

@@ -92,7 +92,14 @@ impl<'a> Context<'a> {
         if !moving && self.report.n_errors() == 0 {
             let site = Site::new(ScopeId::ROOT, "model", "model");
             let message = "nothing in the model can move";
-            self.error("empty-model", &site, root, message, "add a `[[body]]` or a `[[point]]`");
+            let help = "add a `[[body]]` or a `[[point]]`";
+            if self.options.allow_still {
+                let warning =
+                    Diagnostic::warning("empty-model", message).element("model").help(help);
+                self.push(root, warning);
+            } else {
+                self.error("empty-model", &site, root, message, help);
+            }
         }
         if self.report.n_errors() == 0 {
             self.warn_idle_bodies(flat);

@@ -65,6 +65,8 @@ pub struct LoadOptions {
     pub files: Option<Arc<FileSet>>,
     /// Accept joints and equations that do not hold at the start, for assembly.
     pub allow_open: bool,
+    /// A model in which nothing can move is a warning, not an error: it is only looked at.
+    pub allow_still: bool,
     /// Joints, constraints, gears and forces of the model file to leave out, by name: a mechanism in a phase of its motion in
     /// which they do not act.
     pub without: Vec<String>,

@@ -6,12 +6,13 @@ use super::{MeshError, TriMesh};
 use crate::math::Vec3;
 
 impl TriMesh {
-    /// Reads an STL, OBJ or Collada file (`dae`), told apart by the extension. Equal corners become one.
+    /// Reads an STL, OBJ, Collada (`dae`) or MuJoCo (`msh`) file, told apart by the extension. Equal corners become one.
     pub fn read(extension: &str, bytes: &[u8], most_triangles: usize) -> Result<Self, MeshError> {
         let mut mesh = match extension.to_ascii_lowercase().as_str() {
             "stl" => read_stl(bytes, most_triangles)?,
             "obj" => read_obj(bytes, most_triangles)?,
             "dae" => super::collada::read_collada(bytes, most_triangles)?,
+            "msh" => read_msh(bytes, most_triangles)?,
             _ => return Err(MeshError::UnknownFormat(extension.to_owned())),
         };
         mesh.weld(0.0);
@@ -37,6 +38,17 @@ fn read_stl(bytes: &[u8], most_triangles: usize) -> Result<TriMesh, MeshError> {
         copy[..80].fill(0);
         bytes = &copy;
     }
+    let text = bytes.starts_with(b"solid");
+    if let (false, Some(count)) = (text, bytes.get(80..84))
+        && let Ok(count) = <[u8; 4]>::try_from(count)
+    {
+        let (count, room) = (u32::from_le_bytes(count), (bytes.len() - 84) / 50);
+        if count as usize != room {
+            return Err(MeshError::Malformed(format!(
+                "bad STL file: it says that it has {count} triangles, but there are {room}"
+            )));
+        }
+    }
     let mut cursor = Cursor::new(bytes);
     let mut mesh = TriMesh { vertices: Vec::new(), triangles: Vec::new() };
     for triangle in stl_io::create_stl_reader(&mut cursor).map_err(malformed)? {
@@ -46,6 +58,46 @@ fn read_stl(bytes: &[u8], most_triangles: usize) -> Result<TriMesh, MeshError> {
             mesh.vertices.push(finite(Vec3::from(vertex.0.map(f64::from)), "STL", None)?);
         }
         push_triangle(&mut mesh, [first, first + 1, first + 2], most_triangles)?;
+    }
+    Ok(mesh)
+}
+
+/// Reads MuJoCo's binary format: the numbers of corners, normals, texture coordinates and faces, then all of them, 4 bytes each.
+fn read_msh(bytes: &[u8], most_triangles: usize) -> Result<TriMesh, MeshError> {
+    let bad = |what: &str| MeshError::Malformed(format!("bad MSH file: {what}"));
+    let (words, rest) = bytes.as_chunks::<4>();
+    let [corners, normals, places, faces, words @ ..] = words else {
+        return Err(bad("it breaks off"));
+    };
+    let count = |word: &[u8; 4]| usize::try_from(i32::from_le_bytes(*word)).ok();
+    let counts = [corners, normals, places, faces].map(count);
+    let [Some(corners), Some(normals), Some(places), Some(faces)] = counts else {
+        return Err(bad("a count is negative"));
+    };
+    // Products of 31 bits by 3: no overflow.
+    let ends = [3 * corners, 3 * normals, 2 * places, 3 * faces];
+    if !rest.is_empty() || ends.iter().sum::<usize>() != words.len() {
+        return Err(bad("its counts do not fit its length"));
+    }
+    if faces > most_triangles {
+        return Err(MeshError::TooManyTriangles(most_triangles));
+    }
+    let (positions, words) = words.split_at(ends[0]);
+    let (_, triangles) = words.split_at(ends[1] + ends[2]);
+    let mut mesh = TriMesh { vertices: Vec::new(), triangles: Vec::new() };
+    for corner in positions.as_chunks::<3>().0 {
+        let corner = corner.map(|word| f64::from(f32::from_le_bytes(word)));
+        mesh.vertices.push(finite(Vec3::from(corner), "MSH", None)?);
+    }
+    for triangle in triangles.as_chunks::<3>().0 {
+        let corners = triangle.map(u32::from_le_bytes);
+        if corners.iter().any(|i| *i as usize >= mesh.vertices.len()) {
+            return Err(bad("a face names a corner that does not exist"));
+        }
+        push_triangle(&mut mesh, corners, most_triangles)?;
+    }
+    if faces == 0 && !mesh.vertices.is_empty() {
+        return Err(bad("it has corners but no faces"));
     }
     Ok(mesh)
 }
@@ -170,5 +222,38 @@ mod tests {
         assert_eq!(stl.triangles.len(), 4);
         bytes.pop();
         assert!(TriMesh::read("stl", &bytes, 10).is_err());
+    }
+
+    #[test]
+    fn msh_and_false_counts() {
+        let words = |ints: &[i32]| ints.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let corners = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+        let mut bytes = words(&[3, 0, 0, 1]);
+        bytes.extend(corners.iter().flat_map(|x| x.to_le_bytes()));
+        bytes.extend(words(&[0, 1, 2]));
+        let mesh = TriMesh::read("msh", &bytes, 10).unwrap();
+        assert_eq!((mesh.vertices.len(), mesh.triangles.len()), (3, 1));
+        assert_eq!(mesh.vertices[mesh.triangles[0][1] as usize], Vec3::x());
+        // A face of a corner that is not there, counts that do not fit, a negative one, a file that breaks off.
+        let mut bad = bytes.clone();
+        let last = bad.len() - 4;
+        bad[last..].copy_from_slice(&3_i32.to_le_bytes());
+        assert!(TriMesh::read("msh", &bad, 10).is_err());
+        for counts in [[4, 0, 0, 1], [3, 1, 0, 1], [-3, 0, 0, 1], [i32::MAX; 4]] {
+            bad = bytes.clone();
+            bad[..16].copy_from_slice(&words(&counts));
+            assert!(TriMesh::read("msh", &bad, 10).is_err(), "{counts:?}");
+        }
+        assert!(TriMesh::read("msh", &bytes[..bytes.len() - 1], 10).is_err());
+        assert!(TriMesh::read("msh", &[], 10).is_err());
+        // A binary STL file whose header counts one triangle too few, or too many.
+        for (count, good) in [(0_u32, false), (1, true), (2, false)] {
+            let mut stl = vec![0; 80];
+            stl.extend(count.to_le_bytes());
+            stl.extend([0; 12]);
+            stl.extend(corners.iter().flat_map(|x| x.to_le_bytes()));
+            stl.extend([0; 2]);
+            assert_eq!(TriMesh::read("stl", &stl, 10).is_ok(), good, "{count}");
+        }
     }
 }
