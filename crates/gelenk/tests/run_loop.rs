@@ -151,6 +151,6 @@ fn a_run_that_ends_early_has_failed() {
         if judged.result.is_err() {
             assert_eq!(judged.verdict.level, Level::Failed, "{name}");
         }
-        assert_eq!(find(judged.report().engine).map(|kind| kind.name()), Some(name));
+        assert_eq!(find(judged.report().engine).map(gelenk::engine::EngineKind::name), Some(name));
     }
 }

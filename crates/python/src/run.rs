@@ -442,8 +442,9 @@ fn watched(
         Ok(report) => report,
         Err(failure) => &failure.report,
     };
-    let Watch { recorder, judge, .. } = watch;
-    let verdict = judge.verdict(model, settings, report);
+    let Watch { recorder, mut judge, .. } = watch;
+    let reason = result.as_ref().err().map(|failure| failure.reason.as_str());
+    let verdict = judge.verdict(model, settings, report, reason, None);
     let finished = recorder.finish_with(result.as_ref(), verdict.clone());
     finished.map_err(|error| error.to_string())?;
     Ok((result, verdict, seconds))
@@ -676,7 +677,7 @@ impl Run {
             self.inner.model().name,
             self.settings.engine,
             self.settings.duration,
-            self.verdict.grade
+            self.verdict.level
         )
     }
 }
