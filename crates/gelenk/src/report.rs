@@ -97,7 +97,7 @@ pub fn settings_json(settings: &RunSettings) -> Value {
         "accuracy": settings.accuracy,
         "estimated_error": settings.estimated_error,
     });
-    if crate::engine::find(&settings.engine).is_some_and(|kind| kind.has_rtol()) {
+    if crate::engine::find(&settings.engine).is_some_and(crate::engine::EngineKind::has_rtol) {
         value["rtol"] = json!(settings.rtol);
         value["atol"] = json!(settings.atol);
         value["integrator"] = json!(settings.integrator);
