@@ -140,16 +140,16 @@ fn papers_hold_what_they_claim() {
     let claims = value["claims"].as_array().unwrap();
     assert!(claims.len() >= 18, "{}", claims.len());
     let of = |place: &str, what: &str| {
-        let lines = claims
+        let mut lines = claims
             .iter()
             .filter(|c| c["place"] == place)
             .flat_map(|c| c["lines"].as_array().unwrap());
-        let line = lines.filter(|line| line["what"].as_str().unwrap().starts_with(what)).next();
+        let line = lines.find(|line| line["what"].as_str().unwrap().starts_with(what));
         number(line.unwrap_or_else(|| panic!("no {what} in {place}")), "ours")
     };
     // −g h/2 before the correction: the table of section 2.
     assert!((of("section 2", "velocity at t + h") + 0.049_05).abs() < 1e-12);
-    assert_eq!(of("section 4", "rank"), 18.0);
+    assert!((of("section 4", "rank") - 18.0).abs() < 1e-9);
     assert!((of("section 8", "power of h with which x") - 2.0).abs() < 0.02);
     assert!(of("section IV.3", "steps") <= 85.0);
     let (text, _) = text_of(folder.path(), &["papers", "--only", "2005,thesis"], 0);
