@@ -8,10 +8,13 @@ use std::time::Duration;
 use gelenk::model::Stop;
 use pyo3::prelude::*;
 
-use crate::errors::raise;
+use crate::errors::{raise, value};
 
 /// How often Python's signals are looked at.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
+
+/// Stack of the thread beside: formulas are walked by recursion. Memory is taken only where it is used.
+const STACK: usize = 64 << 20;
 
 /// Does `work` in a thread beside, so that Python can go on and Ctrl-C is heard; `meanwhile` is called now and then.
 ///
@@ -25,12 +28,13 @@ pub(crate) fn interruptible<T: Send>(
     let mut raised = None;
     let done = std::thread::scope(|scope| {
         let (ended, mut end) = channel();
-        let thread = scope.spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(work));
-            // Nobody listens to a second end.
-            let _ = ended.send(());
-            result
-        });
+        let thread =
+            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
+                let result = catch_unwind(AssertUnwindSafe(work));
+                // Whoever waits has heard of the end already where this fails.
+                let _ = ended.send(());
+                result
+            })?;
         loop {
             let (waited, back) = py.detach(|| {
                 let waited = end.recv_timeout(LOOK);
@@ -48,8 +52,10 @@ pub(crate) fn interruptible<T: Send>(
                 _ => break,
             }
         }
-        py.detach(|| thread.join())
+        Ok(py.detach(|| thread.join()))
     });
+    let done = done
+        .map_err(|error: std::io::Error| value(py, format!("no thread can be started: {error}")))?;
     match (raised, done) {
         (Some(error), _) => Err(error),
         (None, Ok(Ok(result))) => Ok(result),
