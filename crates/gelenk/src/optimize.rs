@@ -279,6 +279,7 @@ pub fn replay(
         worst_penetration: None,
         contacts: Vec::new(),
         events: Vec::new(),
+        ways: Vec::new(),
         statistics: None,
         state,
     }))

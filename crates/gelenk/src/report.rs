@@ -61,6 +61,10 @@ pub fn run_json(
         Value::Object(map) => map,
         _ => Map::new(),
     };
+    if !report.ways.is_empty() {
+        let ways = report.ways.iter().map(|&(name, count)| (name.to_owned(), json!(count)));
+        map.insert("ways".to_owned(), Value::Object(ways.collect()));
+    }
     if let Some(s) = &report.statistics {
         let statistics = json!({
             "steps": s.steps,

@@ -221,6 +221,7 @@ fn report(simulation: &Simulation<'_>, events: Vec<Event>, stopped: bool) -> Run
         worst_penetration: simulation.worst_penetration(),
         contacts: simulation.contacts().to_vec(),
         events,
+        ways: simulation.ways().list(),
         statistics: None,
         state: simulation.state().clone(),
     }
@@ -242,6 +243,7 @@ fn empty_report(model: &Model) -> RunReport {
         worst_penetration: None,
         contacts: Vec::new(),
         events: Vec::new(),
+        ways: Vec::new(),
         statistics: None,
         state: model.start.clone(),
     }

@@ -209,6 +209,8 @@ pub struct RunReport {
     pub contacts: Vec<ContactForce>,
     /// Events, in order.
     pub events: Vec<Event>,
+    /// How the problems of constraints were solved and what that took: names and counts; empty where an engine does not say.
+    pub ways: Vec<(&'static str, u64)>,
     /// What engines with a step of their own count.
     pub statistics: Option<Statistics>,
     /// The last good state.

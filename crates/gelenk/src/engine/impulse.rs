@@ -141,6 +141,7 @@ impl Engine for Stepping<'_> {
             worst_velocity_errors: simulation.worst_velocity_errors().to_vec(),
             worst_penetration: simulation.worst_penetration(),
             contacts: simulation.contacts().to_vec(),
+            ways: simulation.ways().list(),
             ..empty_report(NAME, simulation.model(), simulation.state())
         }
     }

@@ -287,6 +287,7 @@ pub(crate) fn empty_report(engine: &'static str, model: &Model, start: &State) -
         worst_penetration: None,
         contacts: Vec::new(),
         events: Vec::new(),
+        ways: Vec::new(),
         statistics: None,
         state: start.clone(),
     }

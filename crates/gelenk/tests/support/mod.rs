@@ -123,6 +123,7 @@ pub(crate) fn run(
             worst_penetration: None,
             contacts: Vec::new(),
             events: events.clone(),
+            ways: Vec::new(),
             statistics: None,
             state,
         });

@@ -135,6 +135,21 @@ pub struct Ways {
     pub solves: u64,
 }
 
+impl Ways {
+    /// Names and counts; empty where nothing was solved.
+    pub fn list(&self) -> Vec<(&'static str, u64)> {
+        let Ways { tree, newton, path, convex, relaxed, factors, solves } = *self;
+        if *self == Ways::default() {
+            return Vec::new();
+        }
+        let counts = [tree, newton, path, convex, relaxed, factors, solves];
+        ["tree", "newton", "path", "convex", "relaxed", "factors", "solves"]
+            .into_iter()
+            .zip(counts)
+            .collect()
+    }
+}
+
 impl Response for Machine {
     fn respond(&mut self, lambda: &[f64], u: &mut [f64]) {
         self.load(lambda);

@@ -25,9 +25,10 @@ const PASS_PART: f64 = 0.1;
 const PATIENT_PASSES: u64 = 4;
 const LEFT_PART: f64 = 0.4;
 
-/// Passes after which contacts are left as they are, with an event: the next step begins from there. The prototype of the law took 5 at most but in one step of
-/// falling cards, which did not close in 8.
+/// Passes after which contacts do not close, where joints do: the prototype of the law took 5 at most but in one step of falling cards, which did not close in 8.
+/// The step is then halved; in parts shorter than [`SHORT_STEP`] of the asked step they are left as they are, with an event, and the next part begins from there.
 const CONTACT_PASSES: u64 = 10;
+const SHORT_STEP: f64 = 0.1;
 
 /// What touches stays within this part of the tolerance.
 const BAND: f64 = 0.5;
@@ -103,7 +104,8 @@ pub(crate) fn settle_positions(
             let worst = larger(joints, contacts);
             let Scratch { rows, bodies, .. } = &mut *scratch;
             let patient = passes < PATIENT_PASSES || contacts > LEFT_PART / PASS_PART;
-            let bounded = passes >= CONTACT_PASSES && contacts.is_finite();
+            let late = passes >= CONTACT_PASSES && contacts.is_finite();
+            let bounded = late && look.h.abs() < SHORT_STEP * rows.whole_step.abs();
             if worst < 1.0 && (passes > 0 || worst == 0.0) || joints < 1.0 && (!patient || bounded)
             {
                 if contacts > LEFT_PART / PASS_PART {
@@ -116,7 +118,7 @@ pub(crate) fn settle_positions(
                 return Some(Ok(passes));
             }
             first = if passes == 0 { worst.max(1.0) } else { first };
-            if worst.is_nan() || worst > LOST * first || stopped(lost) {
+            if worst.is_nan() || worst > LOST * first || stopped(lost) || late && joints < 1.0 {
                 break;
             }
             lost = graph.solve(rows, bodies, false);
