@@ -64,6 +64,7 @@ macro_rules! scenes {
 
 scenes! {
     pendulum: "pendulum";
+    rod_pendulum: "rod-pendulum";
     spherical_pendulum: "spherical-pendulum";
     double_pendulum: "double-pendulum";
     spherical_double_pendulum: "spherical-double-pendulum";

@@ -129,9 +129,9 @@ pub enum Mode {
 }
 
 impl Rows {
-    /// Whether there are rows with bounds, or joints that are not there.
+    /// Whether there is what only the graph solves: rows with bounds, joints that are not there, rods whose spin joints hold.
     pub(crate) fn has_bounds(&self) -> bool {
-        self.any_bounded || self.any_off
+        self.any_bounded || self.any_off || self.held_spin
     }
 
     /// Whether there is dry friction.

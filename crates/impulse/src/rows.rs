@@ -26,6 +26,8 @@ pub struct Rows {
     pub rheonomic: bool,
     /// Whether any block has bounds; constant.
     pub any_bounded: bool,
+    /// Whether joints hold the spin of a rod about its axis, which K = J M⁻¹ Jᵀ does not know; constant.
+    pub(crate) held_spin: bool,
     /// Blocks of end stops; constant.
     pub stops: Vec<usize>,
     /// What each block does in the running step; written by `set_modes`. (n blocks)
@@ -224,6 +226,7 @@ impl Rows {
             ready: false,
             rheonomic: model.rows.iter().any(|r| !matches!(r.kind, RowKind::Joint(_))),
             any_bounded,
+            held_spin: false,
             stops: (0..n_blocks).filter(|&i| blocks[i].bound == Bound::Stop).collect(),
             mode: vec![Mode::Equal; n_blocks],
             carry: vec![[0.0; small::MAX]; n_blocks],

@@ -77,8 +77,13 @@ impl Scratch {
     /// Memory for steps of `model`.
     pub fn new(model: &Model) -> Self {
         let loads = Loads::new(model);
-        let (bodies, rows) = (Bodies::new(model), Rows::new(model));
-        let balls = Balls::new(model, || eliminate_in_turns(neighbours(&rows, &bodies.fixed)));
+        let (bodies, mut rows) = (Bodies::new(model), Rows::new(model));
+        rows.held_spin = bodies.held_spin;
+        let balls = if rows.held_spin {
+            None
+        } else {
+            Balls::new(model, || eliminate_in_turns(neighbours(&rows, &bodies.fixed)))
+        };
         let touching = Touching::new(model).map(Box::new);
         let n_flat = if loads.velocity_dependent { 6 * model.n_bodies() } else { 0 };
         let watch = if balls.is_some() { None } else { Watch::new(model).map(Box::new) };
@@ -173,6 +178,7 @@ impl Scratch {
             || self.loads.booked
             || self.loads.velocity_dependent
             || self.rows.any_bounded
+            || self.rows.held_spin
     }
 }
 
@@ -196,6 +202,8 @@ pub struct Bodies {
     pub inertia: Vec<Vec3>,
     /// Their inverses; constant.
     pub inertia_inv: Vec<Vec3>,
+    /// Whether joints hold the spin of a rod about its axis, where it has no inertia of its own; constant.
+    pub(crate) held_spin: bool,
     /// Whether all that move have inertia about all axes; constant.
     pub(crate) all_turn: bool,
     /// Gravity on it, 0 if fixed, m/s²; constant.
@@ -298,7 +306,14 @@ impl Bodies {
             mass: bodies.iter().map(|b| b.mass).collect(),
             mass_inv: bodies.iter().map(|b| b.mass_inv).collect(),
             inertia: bodies.iter().map(|b| b.inertia).collect(),
-            inertia_inv: bodies.iter().map(|b| b.inertia_inv).collect(),
+            // The graph inverts no body alone, and needs no stand-in for moments that joined bodies give.
+            inertia_inv: bodies
+                .iter()
+                .map(|b| {
+                    b.inertia_inv.zip_map(&b.inertia, |inv, j| if j == 0.0 { 0.0 } else { inv })
+                })
+                .collect(),
+            held_spin: !model.held_spins().is_empty(),
             all_turn: bodies.iter().all(|b| b.fixed || b.inertia_inv.min() > 0.0),
             gravity: bodies
                 .iter()

@@ -14,7 +14,7 @@ mod settle;
 mod small;
 mod tree;
 
-pub(crate) use settle::{settle_kick, settle_positions, settle_velocities};
+pub(crate) use settle::{joints_are_a_tree, settle_kick, settle_positions, settle_velocities};
 
 use gelenk_law::{Ended, Kind, Law, Level, Outcome, Problem, Response, Singular, Weights};
 use gelenk_model::Model;

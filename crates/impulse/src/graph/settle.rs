@@ -71,6 +71,18 @@ impl Scratch {
     }
 }
 
+/// Whether every row of the model belongs to a joint of the tree, so that there are no loops to close.
+pub(crate) fn joints_are_a_tree(model: &Model, scratch: &mut Scratch) -> bool {
+    let found = scratch.with_graph(model, |graph, scratch| {
+        let blocks = scratch.rows.blocks.len();
+        Some(
+            graph.machine.tree.holds.len() == blocks
+                && graph.machine.tree.holds.iter().all(|held| *held),
+        )
+    });
+    found.unwrap_or(false)
+}
+
 /// Position correction: impulses at t, after which free flight closes all joints and keeps bodies apart. The number of passes; none where rows of a
 /// joint depend on each other, or friction has a limit of its own.
 pub(crate) fn settle_positions(

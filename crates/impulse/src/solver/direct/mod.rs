@@ -11,6 +11,7 @@ use gelenk_model::Model;
 
 use super::{Iterative, Solver, Worst, norm};
 use crate::error::StepError;
+use crate::graph::{joints_are_a_tree, settle_positions, settle_velocities};
 use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch};
@@ -63,6 +64,12 @@ impl Solver for Direct {
             return found;
         }
         scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+        if joints_are_a_tree(model, scratch)
+            && let Some(found) = settle_positions(model, method, look, scratch)
+        {
+            return found;
+        }
+        scratch.rows.begin_correction(false, &scratch.bodies);
         let Scratch { bodies, rows, direct, .. } = scratch;
         if factorize(rows, bodies, direct).weakest > WEAK {
             rows.impulse.copy_from_slice(&rows.guess);
@@ -76,11 +83,15 @@ impl Solver for Direct {
         let solve = |scratch: &mut Scratch| solve_and_apply(scratch, false);
         let found = newton(scratch, method.converges_fine(floor), see, solve);
         share::share(scratch, false);
-        found.map_err(|(block, sweeps)| StepError::Positions {
-            block,
-            gap: scratch.rows.gap[block],
-            sweeps,
-            t: look.t,
+        found.or_else(|(block, sweeps)| {
+            let lost =
+                StepError::Positions { block, gap: scratch.rows.gap[block], sweeps, t: look.t };
+            // Rows that nearly depend on each other: the law of the graph shares between them.
+            scratch.rows.take_back(false, &mut scratch.bodies);
+            match settle_positions(model, method, look, scratch) {
+                Some(Ok(passes)) => Ok(sweeps + passes),
+                _ => Err(lost),
+            }
         })
     }
 
@@ -102,14 +113,22 @@ impl Solver for Direct {
             return found;
         }
         scratch.prepare_rows(model, at.t, at.coordinates);
+        if joints_are_a_tree(model, scratch)
+            && let Some(solves) = settle_velocities(model, method, scratch)
+        {
+            return Ok(solves);
+        }
+        scratch.rows.begin_correction(true, &scratch.bodies);
         let see = |scratch: &mut Scratch| look_at_velocities(tolerance, scratch);
         let found = newton(scratch, false, see, |scratch| solve_and_apply(scratch, true));
         share::share(scratch, true);
-        found.map_err(|(block, sweeps)| StepError::Velocities {
-            block,
-            error: scratch.rows.velocity_error[block],
-            sweeps,
-            t: at.t,
+        found.or_else(|(block, sweeps)| {
+            let error = scratch.rows.velocity_error[block];
+            let lost = StepError::Velocities { block, error, sweeps, t: at.t };
+            scratch.rows.take_back(true, &mut scratch.bodies);
+            let solves = settle_velocities(model, method, scratch).ok_or(lost.clone())?;
+            let left = scratch.rows.velocity_error.iter().fold(0.0, |most, e| f64::max(most, *e));
+            if left <= tolerance { Ok(sweeps + solves) } else { Err(lost) }
         })
     }
 }
