@@ -8,7 +8,7 @@ mod iterative;
 pub use along::{Along, Crossing};
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
-pub(crate) use direct::{eliminate_in_turns, factorize, neighbours, newton};
+pub(crate) use direct::{FINE, GAIN, eliminate_in_turns, factorize, neighbours, newton};
 pub use iterative::{Iterative, PLAIN_SWEEPS};
 pub(crate) use iterative::{part_of_gap, sweep_positions, sweep_velocities};
 

@@ -34,10 +34,10 @@ pub struct Direct;
 const WEAK: f64 = 1e-3;
 
 /// A solve that leaves no more than this part of the error is worth another one within tolerance, down to [`FINE`].
-const GAIN: f64 = 0.1;
+pub(crate) const GAIN: f64 = 0.1;
 
 /// The part of the tolerance to which a fine solution goes.
-const FINE: f64 = 1e-4;
+pub(crate) const FINE: f64 = 1e-4;
 
 /// A solve that leaves more than this part of the error no longer helps.
 const STALLED: f64 = 0.5;
