@@ -1,6 +1,6 @@
 //! The model with its parameters as symbols, for engines that derive equations.
 //!
-//! Numbers in [`Model`](crate::Model) are these expressions evaluated. Each list runs parallel to the model's.
+//! Numbers in [`Model`] are these expressions evaluated. Each list runs parallel to the model's.
 
 use gelenk_expr::{Expr, Node, Pool};
 
