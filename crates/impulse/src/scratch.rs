@@ -55,8 +55,6 @@ pub struct Scratch {
     pub(crate) flat_twists: Vec<f64>,
     /// Velocities of the round before, where laws read velocities; written by [`step`](crate::step). (n_bodies)
     pub(crate) previous_twists: Vec<Twist>,
-    /// Whether all is prepared for a step from the present state, its modes too; taken by the step.
-    pub(crate) modes_known: bool,
     /// Tries of the running asked step; written by [`Simulation`](crate::Simulation).
     pub(crate) tries: u32,
     /// Memory of the end stops; written by [`Simulation`](crate::Simulation).
@@ -91,7 +89,6 @@ impl Scratch {
             watch,
             crossing: None,
             bodies,
-            modes_known: false,
             tries: 0,
             stops: Stops::new(model, &rows.stops),
             idle_balls: None,

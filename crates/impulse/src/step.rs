@@ -69,12 +69,10 @@ pub(crate) fn step_to(
     scratch.joint_impulses.fill(Wrench::zero());
     scratch.energies = None;
     let mut prepared = scratch.rows.any_bounded;
-    if !std::mem::take(&mut scratch.modes_known) {
-        if prepared {
-            prepare(model, state, scratch);
-        }
-        scratch.set_modes(model, state, method);
+    if prepared {
+        prepare(model, state, scratch);
     }
+    scratch.set_modes(model, state, method);
     prepared &= scratch.rows.ready;
     scratch.rows.begin_contacts(&scratch.bodies.poses);
     let stages = method.order.stages();

@@ -298,8 +298,6 @@ impl Parts<'_> {
                 self.watch_contacts(state, scratch, span, true);
                 self.see(state, scratch);
             }
-            // Modes of dry friction depend on the order of the step.
-            scratch.modes_known = false;
             scratch.note_poses();
             for watch in &mut scratch.stops.watches {
                 watch.lo = watch.now;
@@ -441,8 +439,6 @@ impl Parts<'_> {
         if !seen {
             self.see(state, scratch);
         }
-        // Modes of dry friction depend on the order of the step.
-        scratch.modes_known = false;
         scratch.note_poses();
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;
