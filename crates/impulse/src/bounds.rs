@@ -154,6 +154,7 @@ impl Rows {
         }
         let slow = rest_speed(bodies, method);
         let floor = bodies.position_floor();
+        self.held_band = HELD_PART * method.contact_tolerance;
         self.spent.fill(0.0);
         for i in 0..self.blocks.len() {
             if self.mode[i] == Mode::Off {
@@ -459,6 +460,9 @@ impl Rows {
         }
     }
 }
+
+/// What friction holds may be from where it holds by this part of the tolerance of contacts, as what touches.
+const HELD_PART: f64 = 0.5;
 
 /// Largest friction of a block, N m or N.
 fn friction_force(model: &Model, i: usize) -> f64 {

@@ -19,7 +19,7 @@ use gelenk_model::state::{ContactMemory, Pose, Twist};
 
 use crate::bounds::{Bound, Mode};
 use crate::error::StepError;
-use crate::rows::{Block, Rows};
+use crate::rows::{Block, Rows, held_part};
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -350,26 +350,28 @@ impl Rows {
         }
     }
 
-    /// What contacts gave at the start of the step as the guess for a velocity correction: bodies at rest need the same again.
-    pub(crate) fn guess_velocities(&mut self) {
-        for i in self.model_size.blocks..self.blocks.len() {
-            if !self.inactive[i] {
-                let rows =
-                    self.blocks[i].first_row..self.blocks[i].first_row + self.blocks[i].n_rows;
+    /// What rows under the law gave at the start of the stage as the guess for a velocity correction: bodies at rest need the same again. `held` tells
+    /// the blocks that the tree holds.
+    pub(crate) fn guess_velocities(&mut self, held: &[bool]) {
+        let law = self.has_bounds();
+        for (i, block) in self.blocks.iter().enumerate() {
+            let free = law && held.get(i).is_some_and(|held| !held);
+            if !self.inactive[i] && (block.bound != Bound::None || free) {
+                let rows = block.first_row..block.first_row + block.n_rows;
                 self.velocity_impulse[rows.clone()].copy_from_slice(&self.impulse[rows]);
             }
         }
     }
 
     /// Begins a velocity correction with that.
-    pub(crate) fn begin_velocities(&mut self, bodies: &mut Bodies) {
-        for i in self.model_size.blocks..self.blocks.len() {
-            if self.inactive[i] {
-                continue;
+    pub(crate) fn begin_velocities(&mut self, held: &[bool], bodies: &mut Bodies) {
+        self.guess_velocities(held);
+        for (i, block) in self.blocks.iter().enumerate() {
+            let rows = block.first_row..block.first_row + block.n_rows;
+            let p = &self.velocity_impulse[rows];
+            if !self.inactive[i] && p.iter().any(|p| *p != 0.0) {
+                self.apply(i, p, bodies);
             }
-            let rows = self.blocks[i].first_row..self.blocks[i].first_row + self.blocks[i].n_rows;
-            self.velocity_impulse[rows.clone()].copy_from_slice(&self.impulse[rows.clone()]);
-            self.apply(i, &self.velocity_impulse[rows], bodies);
         }
     }
 
@@ -395,13 +397,24 @@ impl Rows {
             let contact = &self.contacts[index];
             match kind {
                 Part::Normal => self.target[row] = -keep * contact.gap(poses),
-                Part::Slide => {
-                    for (k, t) in contact.tangents.iter().enumerate() {
-                        self.target[row + k] = keep * t.dot(&contact.memory.slid);
-                    }
-                }
+                Part::Slide => {}
                 Part::Spin => self.target[row] = 0.0,
                 Part::Roll => self.target[row..row + 2].fill(0.0),
+            }
+        }
+    }
+
+    /// Targets of friction that holds: it keeps `keep` of what the contacts have slid within tolerance, and what is within the band.
+    pub(crate) fn target_slides(&mut self, keep: f64) {
+        for (k, &(index, _)) in
+            self.roles.iter().enumerate().filter(|(_, (_, part))| *part == Part::Slide)
+        {
+            let row = self.blocks[self.model_size.blocks + k].first_row;
+            let contact = &self.contacts[index];
+            let slid = contact.memory.slid;
+            let kept = held_part(slid.norm(), self.held_band).max(keep);
+            for (k, t) in contact.tangents.iter().enumerate() {
+                self.target[row + k] = kept * t.dot(&slid);
             }
         }
     }
@@ -662,26 +675,13 @@ impl Rows {
     /// Keeps the impulses found as `1/part` of those of a whole step: the mean of both ends of a stage. Their sum is what the force
     /// gave; how positions and velocities within tolerance share it changes from step to step, and what rests would never
     /// need nothing.
-    ///
-    /// Of bodies slower than `slow` half of the change is kept. Velocities within tolerance are left until they have added up, and what then
-    /// takes all of them away at once is more than the force was wrong by.
-    pub(crate) fn note_contact_impulses(&mut self, part: f64, bodies: &Bodies, slow: f64) {
-        let rests = |body: usize| {
-            let twist = &bodies.twists[body];
-            twist.s_dot.amax().max(twist.omega.amax()) <= slow
-        };
+    pub(crate) fn note_contact_impulses(&mut self, part: f64) {
         for (k, &(index, kind)) in self.roles.iter().enumerate() {
             let block = &self.blocks[self.model_size.blocks + k];
-            let contact = &mut self.contacts[index];
-            let kept = if contact.touch.bodies.into_iter().all(rests) { 0.5 } else { 0.0 };
-            let memory = &mut contact.memory;
+            let memory = &mut self.contacts[index].memory;
             for row in 0..block.n_rows {
                 let k = block.first_row + row;
-                let found = [self.impulse[k], self.velocity_impulse[k]];
-                let mean = 0.5 * (found[0] + found[1]);
-                let before = &mut memory.impulse[kind.first_impulse() + row];
-                let kept = if *before == 0.0 { 0.0 } else { kept };
-                *before = kept * *before + (1.0 - kept) * mean / part;
+                memory.impulse[kind.first_impulse() + row] = self.velocity_impulse[k] / part;
             }
         }
     }

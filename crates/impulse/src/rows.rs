@@ -107,6 +107,8 @@ pub struct Rows {
     pub(crate) slow_leaving: f64,
     /// Overlaps up to this are within tolerance, m; written with the contacts.
     pub(crate) overlap_allowed: f64,
+    /// How far what friction holds may be from where it holds, m or rad; constant.
+    pub(crate) held_band: f64,
     /// The asked step, s; written with the contacts.
     pub(crate) whole_step: f64,
     /// Energy that went through the normals of contacts, or into bodies and out of them by drives and dampers, in the running step, J.
@@ -266,6 +268,7 @@ impl Rows {
             stop: Stop::default(),
             slow_leaving: 0.0,
             overlap_allowed: 0.0,
+            held_band: 0.0,
             whole_step: 0.0,
             loose: 0.0,
             exchanged: 0.0,
@@ -401,7 +404,9 @@ impl Rows {
 
     /// Sets the target of the position correction to `keep` · C(t).
     ///
-    /// Of friction the target is where it holds, `held`, and `keep` · (q(t) − held) of the way from there.
+    /// Of friction the target is where it holds, `held`, and `keep` · (q(t) − held) of the way from there, or all of it where that is within
+    /// [`held_band`](Rows::held_band): what a machine holds by friction in many places at once would else be asked for many places that
+    /// contradict each other by what is within tolerance.
     ///
     /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
     /// away. Otherwise short parts would turn gaps into speeds C/h that have nothing to do with the motion.
@@ -415,14 +420,19 @@ impl Rows {
         held: &[f64],
         work: &mut Work,
     ) {
+        let band = self.held_band;
         self.keeps = keep != 0.0;
         if keep == 0.0 {
             self.target.fill(0.0);
             for block in model.rows.iter().filter(|_| self.model_size.bounded) {
                 if let RowKind::Friction(friction) = &block.kind {
-                    self.target[block.first_row] = held[friction.slot];
+                    let joint = &model.joints[friction.joint.index()];
+                    let q = coordinates[joint.first_coordinate + friction.which];
+                    let from = held[friction.slot];
+                    self.target[block.first_row] = from + held_part(q - from, band) * (q - from);
                 }
             }
+            self.target_slides(keep);
             self.target_deep(keep);
             return;
         }
@@ -434,11 +444,14 @@ impl Rows {
                 RowKind::Friction(friction) => held[friction.slot],
                 _ => 0.0,
             };
+            let friction = matches!(rows.kind, RowKind::Friction(_));
             for c in target {
-                *c = from + keep * (*c - from);
+                let kept = if friction { held_part(*c - from, band).max(keep) } else { keep };
+                *c = from + kept * (*c - from);
             }
         }
         self.target_contacts(keep, at.poses);
+        self.target_slides(keep);
         self.target_deep(keep);
     }
 
@@ -619,6 +632,18 @@ impl Rows {
         }
         cut
     }
+}
+
+/// The part of the way from where friction holds that is kept in a step. What is beyond the band is taken back; of what is within it so little that ways back
+/// that contradict each other do not show (5e-11 m), but all of what is rounding, so that it does not add up over the steps.
+pub(crate) fn held_part(way: f64, band: f64) -> f64 {
+    const BACK: f64 = 1e-3;
+    const ROUNDING: f64 = 1e-14;
+    let way = way.abs();
+    if way <= ROUNDING {
+        return 0.0;
+    }
+    (1.0 - (ROUNDING / way).max(BACK)).min(band / way)
 }
 
 /// The velocities of two bodies as a block's rows take them.

@@ -9,7 +9,7 @@ use gelenk_model::{Model, rows::unwrap_angle};
 use crate::compose::Order;
 use crate::error::StepError;
 use crate::flight;
-use crate::graph::settle_kick;
+use crate::graph::{Graph, settle_kick};
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
 use crate::method::{Method, SolverKind};
 use crate::rows::{At, Look, Rows};
@@ -165,9 +165,7 @@ impl Stage {
         self.note_impulses(&scratch.rows, correct, &mut state.impulse);
         // What a short part leaves within tolerance is large beside its forces, and would be no guess.
         if correct && h.abs() > SHORT_PART * self.h_whole.abs() {
-            let Scratch { rows, bodies, .. } = scratch;
-            let slow = method.tolerance / h.abs();
-            rows.note_contact_impulses(0.5 * h / self.h_whole, bodies, slow);
+            scratch.rows.note_contact_impulses(0.5 * h / self.h_whole);
         }
         Ok(())
     }
@@ -423,7 +421,8 @@ fn end_kick(
     scratch.rows.set_bounds(model, h, true);
     scratch.rows.velocity_impulse.fill(0.0);
     if !scratch.loads.velocity_dependent {
-        scratch.rows.begin_velocities(&mut scratch.bodies);
+        let Scratch { rows, bodies, graph, .. } = &mut *scratch;
+        rows.begin_velocities(held(graph.as_deref()), bodies);
         half_kick(model, state, scratch, h)?;
         if correct {
             let before = if method.gentle { scratch.bodies.kinetic() } else { 0.0 };
@@ -435,14 +434,15 @@ fn end_kick(
         }
         return Ok(());
     }
-    scratch.rows.guess_velocities();
+    scratch.rows.guess_velocities(held(scratch.graph.as_deref()));
     if let Some(solves) = settle_kick(model, method, state, scratch, h)? {
         report.velocity_corrections += solves;
         return Ok(());
     }
     scratch.bodies.twists.copy_from_slice(&scratch.bodies.twists_before);
     scratch.rows.velocity_impulse.fill(0.0);
-    scratch.rows.begin_velocities(&mut scratch.bodies);
+    let Scratch { rows, bodies, graph, .. } = &mut *scratch;
+    rows.begin_velocities(held(graph.as_deref()), bodies);
     // The start of the repetition: velocities corrected after a kick by the loads of the start of the stage.
     kick(&mut scratch.bodies, &scratch.loads, 0.5 * h);
     report.velocity_corrections +=
@@ -486,6 +486,11 @@ fn end_kick(
         }
     }
     Err(StepError::Forces { body, change, rounds: MAX_ROUNDS, t: state.t })
+}
+
+/// The blocks of the model that the tree of the graph holds.
+fn held(graph: Option<&Graph>) -> &[bool] {
+    graph.map_or(&[], Graph::held)
 }
 
 /// Below this a change of these velocities is rounding.

@@ -46,7 +46,7 @@ impl Work {
         self.best.copy_from_slice(&self.warm);
         let end = self.newton.run(system, &mut self.best, 1, s.newton_steps);
         let mut found = Found { r: end.r, level: Level::Newton, dissipative: false };
-        let enough = end.solved || end.r <= s.enough;
+        let enough = end.solved || end.enough;
         if enough || system.stopped || end.contradicting && self.only_loops(system) {
             return found;
         }

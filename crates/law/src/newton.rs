@@ -26,6 +26,8 @@ pub(crate) struct Newton {
 pub(crate) struct End {
     pub(crate) r: f64,
     pub(crate) solved: bool,
+    /// No further level is worth it.
+    pub(crate) enough: bool,
     /// Impulses grow without effect: rows contradict each other.
     pub(crate) contradicting: bool,
 }
@@ -53,11 +55,13 @@ impl Newton {
         let mut best = f64::INFINITY;
         self.best.copy_from_slice(lambda);
         let (mut steps, mut rays, mut contradicting, mut finer) = (0, 0, false, false);
+        let mut enough = false;
         loop {
             let r = now.largest;
             merits[steps % MEMORY] = now.merit;
             if r < best {
                 best = r;
+                enough = now.others <= s.enough && now.loops <= s.enough_loops;
                 self.best.copy_from_slice(&self.lambda);
             }
             let good = r <= system.goal(&self.lambda);
@@ -65,7 +69,7 @@ impl Newton {
             finer |= good;
             if done && self.holds_projected(system, &mut best)
                 || steps >= limit
-                || steps >= s.enough_steps && best <= s.enough
+                || steps >= s.enough_steps && enough
                 || !self.full_step(system)
             {
                 break;
@@ -106,7 +110,8 @@ impl Newton {
             std::mem::swap(&mut self.u, &mut self.u_next);
         }
         lambda.copy_from_slice(&self.best);
-        End { r: best, solved: best <= system.goal(lambda), contradicting }
+        let solved = best <= system.goal(lambda);
+        End { r: best, solved, enough: enough && !contradicting, contradicting }
     }
 
     /// Whether λ is still solved once it is projected; `best` is then that.

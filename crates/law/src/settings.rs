@@ -21,6 +21,8 @@ settings! {
     tolerance: f64 = 1e-8,
     /// Newton steps that stall below this, m/s, are left at that: no further level is tried. The same as `tolerance` for those who want the last digit.
     enough: f64 = 1e-8,
+    /// The same of loops, m/s.
+    enough_loops: f64 = 1e-8,
     /// Newton steps before that.
     enough_steps: usize = 4,
     /// Accepted without an event, m/s: 99.7 % of the set.

@@ -25,6 +25,8 @@ pub(crate) struct Residual {
     pub(crate) largest: f64,
     /// Largest of all but loops, m/s.
     pub(crate) others: f64,
+    /// Largest of loops, m/s.
+    pub(crate) loops: f64,
     /// ½ Σ K (λ − P(λ − ŵ/K))², J.
     pub(crate) merit: f64,
     /// The same without loops, the halves left out.
@@ -76,7 +78,9 @@ impl System<'_> {
                 let r = (d * k * scale).abs();
                 all.largest = all.largest.max(r);
                 all.merit += 0.5 * k * d * d;
-                if !block.kind.is_loop() {
+                if block.kind.is_loop() {
+                    all.loops = all.loops.max(r);
+                } else {
                     all.others = all.others.max(r);
                     all.bounded += k * d * d;
                 }
@@ -111,7 +115,8 @@ impl System<'_> {
         }
         // A projection hides what is not a number.
         if !u.iter().chain(lambda).all(|x| x.is_finite()) {
-            (all.largest, all.others, all.merit) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+            let none = f64::INFINITY;
+            (all.largest, all.others, all.loops, all.merit) = (none, none, none, none);
         }
         all
     }

@@ -17,6 +17,7 @@ use super::small::{
     Block, Six, add, carry, dot, invert, shift_velocity, shift_wrench, times, times_x, x_times,
 };
 use super::tree::{Node, Rider, Tree, WORLD};
+use crate::lanes::F as Four;
 
 /// Weights along the free directions of a node.
 pub(super) type Along = [[f64; 6]; 6];
@@ -323,6 +324,66 @@ impl Factor {
         }
     }
 
+    /// [`solve`](Factor::solve) of a tree without edges for four loads at a time, over the nodes of `closure`, parents first, of which node i is
+    /// `inside[i]`: wrenches in `r`, forces along free directions in `z`.
+    pub(super) fn solve_four(
+        &self,
+        tree: &Tree,
+        closure: &[usize],
+        inside: &[usize],
+        r: &mut [[Four; 6]],
+        z: &mut [[Four; 6]],
+        v: &mut [[Four; 6]],
+        q: &mut [[Four; 6]],
+    ) {
+        for (at, &i) in closure.iter().enumerate().rev() {
+            let (node, front) = (&tree.nodes[i], &self.fronts[i]);
+            let rest = match node.f {
+                0 => r[at],
+                1 => down_four::<1>(node, front, &r[at], &mut z[at]),
+                2 => down_four::<2>(node, front, &r[at], &mut z[at]),
+                3 => down_four::<3>(node, front, &r[at], &mut z[at]),
+                4 => down_four::<4>(node, front, &r[at], &mut z[at]),
+                5 => down_four::<5>(node, front, &r[at], &mut z[at]),
+                _ => down_four::<6>(node, front, &r[at], &mut z[at]),
+            };
+            if node.parent != WORLD {
+                let to = &mut r[inside[node.parent]];
+                let [x, y, w] = [node.r.x, node.r.y, node.r.z].map(Four::splat);
+                let turn = [
+                    y * rest[2] - w * rest[1],
+                    w * rest[0] - x * rest[2],
+                    x * rest[1] - y * rest[0],
+                ];
+                for k in 0..3 {
+                    to[k] += rest[k];
+                    to[3 + k] += rest[3 + k] + turn[k];
+                }
+            }
+        }
+        for (at, &i) in closure.iter().enumerate() {
+            let (node, front) = (&tree.nodes[i], &self.fronts[i]);
+            let mut own = [Four::ZERO; 6];
+            if node.parent != WORLD {
+                let up = &v[inside[node.parent]];
+                let [x, y, w] = [node.r.x, node.r.y, node.r.z].map(Four::splat);
+                own = *up;
+                own[0] += up[4] * w - up[5] * y;
+                own[1] += up[5] * x - up[3] * w;
+                own[2] += up[3] * y - up[4] * x;
+            }
+            (v[at], q[at]) = match node.f {
+                0 => (own, [Four::ZERO; 6]),
+                1 => up_four::<1>(node, front, &own, &z[at]),
+                2 => up_four::<2>(node, front, &own, &z[at]),
+                3 => up_four::<3>(node, front, &own, &z[at]),
+                4 => up_four::<4>(node, front, &own, &z[at]),
+                5 => up_four::<5>(node, front, &own, &z[at]),
+                _ => up_four::<6>(node, front, &own, &z[at]),
+            };
+        }
+    }
+
     /// Diagonal blocks of the inverse, of a tree without edges, for nodes where `wanted`, in `bodies`, and of its free directions, in `rates`:
     ///
     /// ```text
@@ -413,6 +474,49 @@ fn up<const F: usize>(
     }
     for k in 0..F {
         (0..6).for_each(|j| own[j] += node.s[k][j] * rate[k]);
+    }
+    (own, rate)
+}
+
+/// [`down`] for four loads at a time, whose forces along free directions become z; what is left for the parent.
+#[inline(always)]
+fn down_four<const N: usize>(
+    node: &Node,
+    front: &Front,
+    r: &[Four; 6],
+    z: &mut [Four; 6],
+) -> [Four; 6] {
+    let mut y = [Four::ZERO; N];
+    for k in 0..N {
+        y[k] = z[k];
+        (0..6).for_each(|j| y[k] += Four::splat(node.s[k][j]) * r[j]);
+    }
+    let mut rest = *r;
+    for k in 0..N {
+        z[k] = Four::ZERO;
+        (0..N).for_each(|l| z[k] += Four::splat(front.d_inv[k][l]) * y[l]);
+    }
+    for k in 0..N {
+        (0..6).for_each(|j| rest[j] -= Four::splat(front.u[k][j]) * z[k]);
+    }
+    rest
+}
+
+/// [`up`] for four loads at a time, from X v_p.
+#[inline(always)]
+fn up_four<const N: usize>(
+    node: &Node,
+    front: &Front,
+    carried: &[Four; 6],
+    z: &[Four; 6],
+) -> ([Four; 6], [Four; 6]) {
+    let (mut own, mut rate) = (*carried, [Four::ZERO; 6]);
+    for k in 0..N {
+        rate[k] = z[k];
+        (0..6).for_each(|j| rate[k] -= Four::splat(front.g[k][j]) * carried[j]);
+    }
+    for k in 0..N {
+        (0..6).for_each(|j| own[j] += Four::splat(node.s[k][j]) * rate[k]);
     }
     (own, rate)
 }

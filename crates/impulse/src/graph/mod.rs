@@ -9,7 +9,10 @@
 //! ```
 //! Positions and velocities are the same problem with other w: that which free flight to t + h asks for, or −C_t ([`settle`]).
 
+mod dense;
 mod factor;
+mod ports;
+mod redundant;
 mod settle;
 mod small;
 mod tree;
@@ -24,11 +27,22 @@ use crate::bounds::Bound;
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 use factor::{Along, Factor, momentum};
+use ports::Ports;
+use redundant::Redundant;
 use small::{Block, Six, dot, shift_velocity, shift_wrench, six, times, twist};
 use tree::{Tree, WORLD};
 
+/// Rates this small, m/s, need no further level of the law: further levels for the last digit made three quarters of all factors.
+const ENOUGH: f64 = 1e-7;
+
+/// Larger ones than this are told, m/s, unless they close gaps within their tolerance.
+const ACCEPT: f64 = 1e-6;
+
+/// The part of what a pass may leave of a gap that the law may.
+const AIM: f64 = 0.3;
+
 /// Where a row acts: on a body, or along the free directions of a node (its other body is the parent).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     node: usize,
     along: bool,
@@ -47,7 +61,7 @@ struct Entry {
 }
 
 /// A damper along a coordinate of a node's joint.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Damper {
     node: usize,
     /// Its coordinate's row on the body, and along the free directions.
@@ -92,10 +106,13 @@ struct Machine {
     rates: Vec<Along>,
     known: Vec<bool>,
     wanted: Vec<bool>,
-    /// Whether the tree is that of the poses, and its factor; whether the factor has dampers.
+    /// The same in small, where few rows act.
+    ports: Ports,
+    /// Whether the tree is that of the poses, and its factor; the dampers of that, and how often it was made.
     placed: bool,
     ready: bool,
-    damped: bool,
+    damped: Vec<Damper>,
+    generation: u64,
 }
 
 /// The machine, the law and what is between them.
@@ -104,6 +121,7 @@ pub(crate) struct Graph {
     machine: Machine,
     law: Law,
     problem: Problem,
+    redundant: Redundant,
     /// Row of the model's rows and sign of each row of the problem.
     source: Vec<(usize, f64)>,
     lambda: Vec<f64>,
@@ -152,14 +170,24 @@ impl Ways {
 
 impl Response for Machine {
     fn respond(&mut self, lambda: &[f64], u: &mut [f64]) {
-        self.load(lambda);
-        let Machine { tree, base, r, along, v, q, .. } = self;
-        base.solve(tree, r, along, v, q);
+        let Machine { ports, entries, jac, .. } = self;
+        if ports.on {
+            return ports.respond(entries, jac, lambda, u);
+        }
+        self.move_by(lambda);
         self.rates_of(u);
     }
 
     fn factor(&mut self, a: &Weights) -> Result<(), Singular> {
         if self.made && self.weights == *a {
+            return Ok(());
+        }
+        let Machine { ports, entries, jac, weights, made, .. } = self;
+        if ports.on {
+            weights.copy_from(a);
+            *made = false;
+            ports.factor(entries, jac, a)?;
+            *made = true;
             return Ok(());
         }
         let Machine { tree, whole, .. } = self;
@@ -174,6 +202,10 @@ impl Response for Machine {
     }
 
     fn solve(&mut self, c: &[f64], u: &mut [f64]) {
+        let Machine { ports, entries, jac, .. } = self;
+        if ports.on {
+            return ports.solve(entries, jac, c, u);
+        }
         self.load(c);
         let Machine { tree, whole, r, along, v, q, .. } = self;
         whole.solve(tree, r, along, v, q);
@@ -207,6 +239,10 @@ impl Response for Machine {
     }
 
     fn diagonal(&mut self, k: &mut [f64]) {
+        let Machine { ports, entries, jac, .. } = self;
+        if ports.on {
+            return ports.diagonal(entries, jac, k);
+        }
         let Machine { tree, base, entries, places, jac, inverse, rates, known, wanted, .. } = self;
         for place in &*places {
             let mut node = place.node;
@@ -235,6 +271,35 @@ impl Response for Machine {
 }
 
 impl Machine {
+    /// The velocities that impulses λ make.
+    fn move_by(&mut self, lambda: &[f64]) {
+        self.load(lambda);
+        let Machine { tree, base, r, along, v, q, .. } = self;
+        base.solve(tree, r, along, v, q);
+    }
+
+    /// No velocities and no forces, until the next problem.
+    fn rest(&mut self) {
+        self.momentum.fill([0.0; 6]);
+        self.push.fill([0.0; 6]);
+        if self.ports.on {
+            self.ports.answer(&self.tree, &self.base, self.generation);
+            self.ports.rest();
+        }
+    }
+
+    /// Begins a problem: where it is small, what its ports answer and how they move without impulses.
+    fn begin(&mut self) {
+        if self.ports.on {
+            self.ports.answer(&self.tree, &self.base, self.generation);
+            let Machine { tree, base, r, along, momentum, push, v, q, ports, .. } = self;
+            r.copy_from_slice(momentum);
+            along.copy_from_slice(push);
+            base.solve(tree, r, along, v, q);
+            ports.begin(v, q);
+        }
+    }
+
     /// M (v_f − v̄) + Jᵀλ.
     fn load(&mut self, lambda: &[f64]) {
         let Machine { entries, places, jac, momentum, push, r, along, .. } = self;
@@ -399,19 +464,19 @@ impl Machine {
 
     /// The factor of the tree at the present poses.
     fn make_base(&mut self, rows: &Rows, bodies: &Bodies) -> bool {
-        let damped = !self.dampers.is_empty();
-        if self.ready && !damped && !self.damped {
+        if self.ready && self.dampers == self.damped {
             return true;
         }
         if !self.place(rows, bodies) {
             return false;
         }
+        self.generation += 1;
         self.known.fill(false);
         self.base.fit(&self.tree, &[]);
         self.base.begin(&self.tree);
         add_dampers(&mut self.base, &self.dampers);
         self.ready = self.base.eliminate(&self.tree);
-        self.damped = damped;
+        self.damped.clone_from(&self.dampers);
         self.ready
     }
 }
@@ -459,8 +524,6 @@ impl Graph {
         let mut law = Law::default();
         // What rests keeps what a solve leaves: a block on a slope crept by 6e-13 m/s with the law's own 1e-12.
         law.settings.exact = 1e-15;
-        // A ten-thousandth of a micrometre in a step of a millisecond: further levels for the last digit made three quarters of all factors.
-        law.settings.enough = 1e-7;
         Graph {
             machine,
             law,
@@ -469,6 +532,20 @@ impl Graph {
             active: rows.known_active.clone(),
             ..Graph::default()
         }
+    }
+
+    /// Whether the tree holds each block of the model.
+    pub(crate) fn held(&self) -> &[bool] {
+        &self.machine.tree.holds
+    }
+
+    /// How far problems are solved where rows contradict each other: as far as it shows. Rates that are to close gaps of `contacts` and `joints` (m) in a time
+    /// h are worth that part of them over h; velocities [`ENOUGH`].
+    fn aim(&mut self, h: f64, contacts: f64, joints: f64) {
+        let Law { settings, .. } = &mut self.law;
+        settings.enough = ENOUGH.max(AIM * contacts / h.abs());
+        settings.enough_loops = ENOUGH.min(AIM * joints / h.abs());
+        settings.accept = ACCEPT.max(settings.enough);
     }
 
     /// Poses have changed.
@@ -484,7 +561,7 @@ impl Graph {
 
     /// The rows under the law, from the blocks that take part; false where friction has an impulse of its own, without that of its normal.
     fn gather(&mut self, rows: &Rows, bodies: &Bodies) -> bool {
-        let Graph { machine, problem, source, lambda, .. } = self;
+        let Graph { machine, problem, redundant, source, lambda, .. } = self;
         problem.clear();
         source.clear();
         machine.entries.clear();
@@ -543,7 +620,14 @@ impl Graph {
         machine.links.sort_unstable();
         machine.links.dedup();
         if !problem.blocks.is_empty() {
-            machine.whole.fit(&machine.tree, &machine.links);
+            let Machine { ports, tree, entries, places, jac, .. } = machine;
+            let width = |place: &Place| if place.along { tree.nodes[place.node].f } else { 6 };
+            ports.fit(tree.nodes.len(), entries, places, jac, width);
+            if !machine.ports.on {
+                machine.whole.fit(&machine.tree, &machine.links);
+            }
+            machine.rest();
+            redundant.find(problem, machine);
         }
         lambda.resize(problem.n_rows(), 0.0);
         true
@@ -552,7 +636,9 @@ impl Graph {
     /// Solves the problem of the rates that rows lack: `rows.error` is what each of them is to change by from the velocities of `bodies`. Leaves the
     /// velocities and the impulses of the rows under the law.
     fn solve(&mut self, rows: &mut Rows, bodies: &mut Bodies, velocity: bool) -> Option<Outcome> {
-        let Graph { machine, law, problem, source, lambda, start, closing, counts, .. } = self;
+        let Graph {
+            machine, law, problem, redundant, source, lambda, start, closing, counts, ..
+        } = self;
         let Machine { tree, momentum: own, push, dampers, .. } = &mut *machine;
         tree.close(rows, &rows.error, closing);
         push.fill([0.0; 6]);
@@ -576,7 +662,7 @@ impl Graph {
         debug_assert!(dampers.is_empty() || velocity);
         let impulse = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
         let outcome = if problem.blocks.is_empty() {
-            machine.respond(&[], &mut []);
+            machine.move_by(&[]);
             counts.tree += 1;
             counts.solves += 1;
             None
@@ -586,11 +672,14 @@ impl Graph {
             for ((row, sign), b) in source.iter().zip(&mut problem.b) {
                 *b -= sign * rows.error[*row];
             }
+            redundant.leave_out(&mut problem.b);
             for ((row, sign), lambda) in source.iter().zip(&mut *lambda) {
                 *lambda = sign * impulse[*row];
             }
             let stop = || rows.stop.is_asked();
+            machine.begin();
             let outcome = law.solve(problem, machine, lambda, &stop);
+            machine.move_by(lambda);
             for ((row, sign), lambda) in source.iter().zip(&*lambda) {
                 impulse[*row] = sign * lambda;
             }

@@ -100,6 +100,7 @@ pub(crate) fn settle_positions(
         }
         rows.begin_correction(false, bodies);
         graph.begin(bodies);
+        graph.aim(look.h, PASS_PART * rows.overlap_allowed, method.tolerance);
         take_guess(rows);
         apply(rows, bodies);
         let fine = method.converges_fine(floor);
@@ -167,6 +168,7 @@ pub(crate) fn settle_velocities(
         }
         rows.begin_correction(true, bodies);
         graph.begin_without(rows, bodies);
+        graph.aim(f64::INFINITY, 0.0, f64::INFINITY);
         rates(rows, bodies);
         let mut passes = 0;
         let mut found = None;
@@ -200,6 +202,7 @@ pub(crate) fn settle_kick(
         let Scratch { rows, bodies, .. } = &mut *scratch;
         rows.begun.copy_from_slice(&rows.velocity_impulse);
         bodies.twists.copy_from_slice(&bodies.twists_before);
+        graph.aim(f64::INFINITY, 0.0, f64::INFINITY);
         scratch.rounds.reset();
         for round in 1..=MOST_ROUNDS {
             let Scratch { bodies, loads, work, rows, previous_twists, rounds, flat_twists, .. } =
