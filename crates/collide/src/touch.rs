@@ -171,7 +171,7 @@ pub(crate) fn around(p_a: Vec3, p_b: Vec3, normal: Vec3, distance: f64, round: [
 
 /// A point of a body over a plane of another, each in the frame of its body.
 fn on_plane(p: Vec3, of: &Pose, point: Vec3, normal: Vec3, on: &Pose, round: [f64; 2]) -> Place {
-    let (p, normal) = (of.point(&p), on.rot * normal);
+    let (p, normal) = (of.point(&p), on.direction(&normal));
     let distance = normal.dot(&(p - on.point(&point)));
     around(p, p - normal * distance, normal, distance, round)
 }

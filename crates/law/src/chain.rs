@@ -33,9 +33,8 @@ pub(crate) struct Found {
 
 impl Work {
     pub(crate) fn fit(&mut self, problem: &Problem) {
-        let Self { newton, path, warm, trial, best, fallback, u, shift } = self;
+        let Self { newton, path: _, warm, trial, best, fallback, u, shift } = self;
         newton.fit(problem);
-        path.fit(problem);
         resize([warm, trial, best, fallback, u], problem.n_rows());
         resize([shift], problem.blocks.len());
     }

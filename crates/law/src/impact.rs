@@ -148,7 +148,7 @@ impl Impact {
         stop: &dyn Fn() -> bool,
     ) -> ImpactOutcome {
         let n = problem.n_rows();
-        self.reduced.fit(problem);
+        self.reduced.fit(&problem.blocks);
         let Self { lambda: phase, offset, real, compression, expansion, u, u_c, u_e, .. } = self;
         resize([phase, offset, real, compression, expansion, u, u_c, u_e], n);
         lambda.fill(0.0);

@@ -130,7 +130,9 @@ impl Law {
         }
         system.project(&mut work.best);
         lambda.copy_from_slice(&work.best);
-        system.velocity(lambda, &mut work.u);
+        if found.level == Level::Relaxed || !work.newton.velocity_of(lambda, &mut work.u) {
+            system.velocity(lambda, &mut work.u);
+        }
         let residual = system.residual(lambda, &work.u).largest;
         let ended = if system.stopped {
             Ended::Stopped

@@ -19,6 +19,8 @@ pub(crate) struct Newton {
     next: Vec<f64>,
     u_next: Vec<f64>,
     best: Vec<f64>,
+    /// u = J v + b of `best`.
+    u_best: Vec<f64>,
 }
 
 /// What came out; the impulses are where they began.
@@ -34,9 +36,9 @@ pub(crate) struct End {
 
 impl Newton {
     pub(crate) fn fit(&mut self, problem: &Problem) {
-        let Self { weights, c, lambda, u, full, u_full, next, u_next, best } = self;
-        weights.fit(problem);
-        resize([c, lambda, u, full, u_full, next, u_next, best], problem.n_rows());
+        let Self { weights, c, lambda, u, full, u_full, next, u_next, best, u_best } = self;
+        weights.fit(&problem.blocks);
+        resize([c, lambda, u, full, u_full, next, u_next, best, u_best], problem.n_rows());
     }
 
     /// At most `limit` steps from `lambda`, at least `least` unless the residual is already tiny.
@@ -63,11 +65,12 @@ impl Newton {
                 best = r;
                 enough = now.others <= s.enough && now.loops <= s.enough_loops;
                 self.best.copy_from_slice(&self.lambda);
+                self.u_best.copy_from_slice(&self.u);
             }
             let good = r <= system.goal(&self.lambda);
             let done = good && (steps >= least && (r <= s.fine || finer) || r < s.exact);
             finer |= good;
-            if done && self.holds_projected(system, &mut best)
+            if done && self.holds_projected(system, r, &mut best)
                 || steps >= limit
                 || steps >= s.enough_steps && enough
                 || !self.full_step(system)
@@ -100,6 +103,7 @@ impl Newton {
                         contradicting = true;
                         best = now.largest;
                         self.best.copy_from_slice(&self.next);
+                        self.u_best.copy_from_slice(&self.u_next);
                         break;
                     }
                 } else if length < 1e9 && now.largest < s.ray_below {
@@ -114,16 +118,31 @@ impl Newton {
         End { r: best, solved, enough: enough && !contradicting, contradicting }
     }
 
-    /// Whether λ is still solved once it is projected; `best` is then that.
-    fn holds_projected(&mut self, system: &mut System, best: &mut f64) -> bool {
+    /// u = J v + b of the best impulses of the last run, if those are `lambda`.
+    pub(crate) fn velocity_of(&self, lambda: &[f64], u: &mut [f64]) -> bool {
+        let known = self.best == lambda;
+        if known {
+            u.copy_from_slice(&self.u_best);
+        }
+        known
+    }
+
+    /// Whether λ, whose residual is `r`, is still solved once it is projected; `best` is then that.
+    fn holds_projected(&mut self, system: &mut System, r: f64, best: &mut f64) -> bool {
         self.next.copy_from_slice(&self.lambda);
         system.project(&mut self.next);
-        system.velocity(&self.next, &mut self.u_next);
-        let r = system.residual(&self.next, &self.u_next).largest;
-        let holds = r <= system.goal(&self.next);
+        let mut own = r;
+        if self.next == self.lambda {
+            self.u_next.copy_from_slice(&self.u);
+        } else {
+            system.velocity(&self.next, &mut self.u_next);
+            own = system.residual(&self.next, &self.u_next).largest;
+        }
+        let holds = own <= system.goal(&self.next);
         if holds {
-            *best = r;
+            *best = own;
             self.best.copy_from_slice(&self.next);
+            self.u_best.copy_from_slice(&self.u_next);
         }
         holds
     }

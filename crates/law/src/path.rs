@@ -7,7 +7,7 @@
 //! \[Vandenberghe 2010\]).
 
 use crate::cone::{Mat3, Vec3, det, divide, dot, exit, invert, jordan, norm, scaling, times};
-use crate::problem::{Kind, Problem, Weights, groups, resize};
+use crate::problem::{Kind, Weights, groups, resize};
 use crate::system::{System, clamp};
 
 /// One cone: the first row of its block and one group of friction, or one bound.
@@ -67,12 +67,13 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn fit(&mut self, problem: &Problem) {
+    /// Most problems need no path.
+    fn fit(&mut self, system: &System) {
         let Self { weights, parts, c, lambda, u, to, u_to, trial, u_trial } = self;
-        weights.fit(problem);
+        weights.fit(system.blocks);
         parts.clear();
-        parts.resize(problem.blocks.len(), Part::default());
-        resize([c, lambda, u, to, u_to, trial, u_trial], problem.n_rows());
+        parts.resize(system.blocks.len(), Part::default());
+        resize([c, lambda, u, to, u_to, trial, u_trial], system.b.len());
     }
 
     /// At most `limit` iterations from `lambda` (zeros: a cold start), where the best impulses are left; gives their
@@ -89,6 +90,7 @@ impl Path {
             None => (s.path_tolerance, s.path_jam[0]),
             Some(_) => (s.convex_tolerance, s.path_jam[1]),
         };
+        self.fit(system);
         self.start(system, lambda, shift);
         let (mut best, mut short) = (f64::INFINITY, 0);
         for _ in 0..limit {

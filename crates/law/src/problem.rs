@@ -127,11 +127,11 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Zero weights for the blocks of `problem`.
-    pub fn fit(&mut self, problem: &Problem) {
+    /// Zero weights for the blocks of a problem.
+    pub fn fit(&mut self, blocks: &[Block]) {
         self.layout.clear();
         let mut start = 0;
-        for block in &problem.blocks {
+        for block in blocks {
             let n = block.kind.n_rows();
             self.layout.push((block.row, n, start));
             start += n * n;

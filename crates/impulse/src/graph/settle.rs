@@ -171,14 +171,16 @@ pub(crate) fn settle_velocities(
         graph.aim(f64::INFINITY, 0.0, f64::INFINITY);
         rates(rows, bodies);
         let mut passes = 0;
-        let mut found = None;
-        while passes == 0 || passes < VELOCITY_PASSES && open_rates(rows, bodies) > near {
-            found = graph.solve(rows, bodies, true);
+        let found = loop {
+            let found = graph.solve(rows, bodies, true);
             passes += 1;
-        }
+            if open_rates(rows, bodies) <= near || passes >= VELOCITY_PASSES {
+                break found;
+            }
+        };
         graph.note_joints(rows, bodies, true);
         rows.loose = rows.loose.max(Graph::looseness(found).unwrap_or(0.0));
-        note_velocities(rows, bodies);
+        note_velocities(rows);
         Some(passes)
     })
 }
@@ -241,7 +243,7 @@ pub(crate) fn settle_kick(
             }
             let settled = change <= near || loads.drives.are_straight(dt, near);
             let least = RATES_PART * method.velocity_tolerance.max(bodies.velocity_floor());
-            let exact = u64::from(round) >= VELOCITY_PASSES || open_rates(rows, bodies) <= least;
+            let exact = open_rates(rows, bodies) <= least || u64::from(round) >= VELOCITY_PASSES;
             if settled && exact {
                 // What joints gave is what the loads at these velocities left to them.
                 previous_twists.copy_from_slice(&bodies.twists);
@@ -252,7 +254,7 @@ pub(crate) fn settle_kick(
                 bodies.forget_flights();
                 graph.note_joints(rows, bodies, true);
                 rows.loose = rows.loose.max(Graph::looseness(loose).unwrap_or(0.0));
-                note_velocities(rows, bodies);
+                note_velocities(rows);
                 return Some(u64::from(round));
             }
             // Laws that are not along joint coordinates, as dampers of ball joints, are no part of the factor: what they do from round to round
@@ -492,19 +494,14 @@ fn look_ahead(
     [worst, touching]
 }
 
-/// Notes J v + C_t of the equations, and how fast stops and contacts are run into.
-fn note_velocities(rows: &mut Rows, bodies: &Bodies) {
-    let mut e = [0.0; small::MAX];
-    for i in 0..rows.blocks.len() {
-        rows.velocity_error[i] = 0.0;
-        if rows.inactive[i] {
-            continue;
-        }
-        let n = rows.blocks[i].n_rows;
-        rows.error_rate(i, &bodies.twists, &mut e[..n]);
-        rows.velocity_error[i] = match rows.blocks[i].bound {
-            Bound::None => norm(&e[..n]),
-            Bound::Stop | Bound::Contact => e[0].max(0.0),
+/// Notes J v + C_t of the equations, and how fast stops and contacts are run into, from the [`rates`] there are.
+fn note_velocities(rows: &mut Rows) {
+    for (i, block) in rows.blocks.iter().enumerate() {
+        let missing = &rows.error[block.first_row..block.first_row + block.n_rows];
+        rows.velocity_error[i] = match block.bound {
+            _ if rows.inactive[i] => 0.0,
+            Bound::None => norm(missing),
+            Bound::Stop | Bound::Contact => (-missing[0]).max(0.0),
             Bound::Friction | Bound::Disk => 0.0,
         };
     }

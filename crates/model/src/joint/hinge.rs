@@ -68,9 +68,9 @@ impl JointEquations for Hinge {
 
     fn position_error(&self, a: &Pose, b: &Pose, c: &mut [f64]) {
         self.point.position_error(a, b, c);
-        let n_a = a.rot * self.n_a_body;
-        c[3] = n_a.dot(&(b.rot * self.x_b_body));
-        c[4] = n_a.dot(&(b.rot * self.y_b_body));
+        let n_a = a.direction(&self.n_a_body);
+        c[3] = n_a.dot(&b.direction(&self.x_b_body));
+        c[4] = n_a.dot(&b.direction(&self.y_b_body));
     }
 
     fn coordinates(&self) -> &'static [Coordinate] {
