@@ -56,6 +56,7 @@ impl Newton {
         let mut merits = [f64::NEG_INFINITY; MEMORY];
         let mut best = f64::INFINITY;
         self.best.copy_from_slice(lambda);
+        self.u_best.copy_from_slice(&self.u);
         let (mut steps, mut rays, mut contradicting, mut finer) = (0, 0, false, false);
         let mut enough = false;
         loop {
