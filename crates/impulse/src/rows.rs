@@ -405,7 +405,7 @@ impl Rows {
     /// Sets the target of the position correction to `keep` · C(t).
     ///
     /// Of friction the target is where it holds, `held`, and `keep` · (q(t) − held) of the way from there, or all of it where that is within
-    /// [`held_band`](Rows::held_band): what a machine holds by friction in many places at once would else be asked for many places that
+    /// its `held_band`: what a machine holds by friction in many places at once would else be asked for many places that
     /// contradict each other by what is within tolerance.
     ///
     /// C(t) is within tolerance but not zero. A whole step takes it to zero; a part of a step takes its part of it
