@@ -1,7 +1,8 @@
-//! Speed of a model of the gallery: `cargo run --release -p gelenk-impulse --example scene_speed -- hexapod 0.005 1000`, with other values for
-//! parameters after it: `stride=0 lift=0`, and for the settings of
-//! the run: `tolerance=1e-6 contact=coarse`.
+//! Speed of a model of the gallery or of a file: `cargo run --release -p gelenk-impulse --example scene_speed -- hexapod 0.005 1000`,
+//! with other values for parameters after it: `stride=0 lift=0`, and for the settings of the run: `tolerance=1e-6 contact=coarse`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
+
+use std::path::Path;
 
 use cpu_time::ProcessTime;
 use gelenk_impulse::Simulation;
@@ -13,14 +14,17 @@ fn main() {
         eprintln!("scene_speed NAME STEP STEPS [PARAMETER=VALUE]...");
         return;
     };
-    let scene = gelenk_scenes::scene(name).expect("a scene of that name");
     let pair = |other: &String| other.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
     let pairs: Vec<(String, String)> = others.iter().filter_map(pair).collect();
     let setting = |key: &str| pairs.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
     let (tolerance, contact) = (setting("tolerance"), setting("contact"));
     let overrides = pairs.into_iter().filter(|(k, _)| k != "tolerance" && k != "contact").collect();
     let options = gelenk_model::LoadOptions { overrides, ..gelenk_model::LoadOptions::default() };
-    let model = gelenk_model::load_text(name, scene.text, &options).expect("a model").model;
+    let loaded = match gelenk_scenes::scene(name) {
+        Some(scene) => gelenk_model::load_text(name, scene.text, &options),
+        None => gelenk_model::load_path(Path::new(name), &options),
+    };
+    let model = loaded.expect("a scene of the gallery or a model file").model;
     let tolerance = tolerance.map_or(model.run.tolerance, |v| v.parse().expect("a number"));
     let contact = contact.unwrap_or(model.run.contact.clone());
     let step = h.parse().expect("a number");
@@ -41,6 +45,7 @@ fn main() {
         per_step(totals.velocity_corrections),
         simulation.energy_errors().1,
     );
+    println!("  {:?}", simulation.ways());
     let events = simulation.take_events();
     let count = |kind: &str| events.iter().filter(|event| event.kind == kind).count();
     println!(

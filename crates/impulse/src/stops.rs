@@ -6,10 +6,11 @@ use gelenk_model::{Event, Model, State, Twist, Wrench};
 
 use crate::bounds::{Mode, SLOWEST_BOUNCE, rest_speed};
 use crate::error::StepError;
-use crate::method::Landing;
+use crate::graph::ENOUGH;
+use crate::method::{Landing, Method};
 use crate::parts::Parts;
 use crate::rows::{At, Rows};
-use crate::scratch::Scratch;
+use crate::scratch::{Bodies, Scratch};
 use crate::step::{StepReport, add_joint_impulses, prepare, prepare_read, set_slack};
 use crate::touching::{ContactLog, Seen, place};
 
@@ -407,7 +408,7 @@ impl Parts<'_> {
             return;
         }
         let Scratch { rows, bodies, stops, .. } = scratch;
-        let slow = rest_speed(bodies, self.method);
+        let slow = hit_speed(bodies, self.method);
         for watch in &stops.watches {
             let Some(block) = watch.block.filter(|&block| rows.mode[block] == Mode::OneSided)
             else {
@@ -568,7 +569,10 @@ impl Parts<'_> {
             let [a, b] = touch.bodies;
             let (from_a, from_b) = (&touching.from[a], &touching.from[b]);
             let before = -touch.gap(from_a, from_b);
-            if before >= -tolerance || !touching.world.has_place(touch, from_a, from_b) {
+            // What does not bounce needs no moment: it is listed, and the step made again.
+            let lands = self.method.landing == Landing::Auto
+                && touching.world.pairs()[touch.pair].values.restitution == 0.0;
+            if lands || before >= -tolerance || !touching.world.has_place(touch, from_a, from_b) {
                 continue;
             }
             let known = stops
@@ -684,7 +688,7 @@ impl Parts<'_> {
             let elastic = elastic && round < ELASTIC_IMPACTS;
             let energy_before = self.model.kinetic_energy(state);
 
-            let slow = rest_speed(&scratch.bodies, self.method);
+            let slow = hit_speed(&scratch.bodies, self.method);
             let Scratch { rows, stops, .. } = scratch;
             for watch in &mut stops.watches {
                 let Some(block) = watch.block else { continue };
@@ -744,13 +748,12 @@ impl Parts<'_> {
             );
             self.close_impact(state, scratch, energy_before);
         }
-        let Some(watch) = scratch.stops.watches.iter().find(|w| w.block.is_some() && !w.open)
-        else {
-            return Ok(true);
-        };
-        let (error, sweeps, t) = (watch.now.1, u64::from(MAX_IMPACTS), state.t);
-        let block = watch.block.unwrap_or_default();
-        Err(scratch.rows.name_contact(StepError::Velocities { block, error, sweeps, t }))
+        // Rows that contradict each other: what is still run into is left to the step, and told.
+        let open = scratch.stops.watches.iter().filter(|w| w.block.is_some() && !w.open);
+        let fastest = open.map(|watch| watch.now.1).fold(0.0, f64::max);
+        scratch.rows.loose = scratch.rows.loose.max(fastest);
+        self.tell_loose(scratch, state.t);
+        Ok(true)
     }
 
     /// The part ε of its impulse that something gives back.
@@ -798,7 +801,7 @@ impl Parts<'_> {
             watch.block.is_some_and(|block| rows.mode[block] != Mode::Off && !lands(block))
                 && watch.now.0 >= -watch.tolerance
                 && watch.now.1 > fast
-                && watch.now.1 > rest_speed(bodies, self.method)
+                && watch.now.1 > hit_speed(bodies, self.method)
         });
         stops.seen = !runs;
         runs
@@ -817,7 +820,7 @@ impl Parts<'_> {
         rows.add_contact_impulses(true);
         self.contacts.add(&rows.contacts);
         let impulse = &rows.velocity_impulse;
-        let slow = rest_speed(bodies, self.method);
+        let slow = hit_speed(bodies, self.method);
         let Stops { watches, hits, rocks, soft, .. } = stops;
         let mut fastest = 0.0;
         for watch in watches {
@@ -852,6 +855,11 @@ impl Parts<'_> {
         scratch.rows.loose = loose;
         self.tell_loose(scratch, state.t);
     }
+}
+
+/// What runs into something slower than this does not hit it: the law may leave as much where rows contradict each other.
+fn hit_speed(bodies: &Bodies, method: &Method) -> f64 {
+    rest_speed(bodies, method).max(3.0 * ENOUGH)
 }
 
 /// What is told of an impact at the block of a watch, with the speeds before and after it and the impulse of its row.

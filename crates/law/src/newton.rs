@@ -58,9 +58,11 @@ impl Newton {
         self.best.copy_from_slice(lambda);
         self.u_best.copy_from_slice(&self.u);
         let (mut steps, mut rays, mut contradicting, mut finer) = (0, 0, false, false);
-        let mut enough = false;
+        let (mut enough, mut before) = (false, f64::INFINITY);
         loop {
             let r = now.largest;
+            let stalls = r > s.enough_stall * before;
+            before = r;
             merits[steps % MEMORY] = now.merit;
             if r < best {
                 best = r;
@@ -73,7 +75,7 @@ impl Newton {
             finer |= good;
             if done && self.holds_projected(system, r, &mut best)
                 || steps >= limit
-                || steps >= s.enough_steps && enough
+                || enough && (steps >= s.enough_steps || stalls)
                 || !self.full_step(system)
             {
                 break;

@@ -168,6 +168,15 @@ impl Weights {
         &mut self.data[start..start + n * n]
     }
 
+    /// c −= A u.
+    pub fn take_away(&self, u: &[f64], c: &mut [f64]) {
+        for (row, n, a) in self.blocks() {
+            for (c, a) in c[row..row + n].iter_mut().zip(a.chunks_exact(n)) {
+                *c -= a.iter().zip(&u[row..row + n]).map(|(a, u)| a * u).sum::<f64>();
+            }
+        }
+    }
+
     /// λ = c − A u.
     pub(crate) fn apply(&self, c: &[f64], u: &[f64], lambda: &mut [f64]) {
         for (row, n, a) in self.blocks() {

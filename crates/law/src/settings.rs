@@ -23,8 +23,10 @@ settings! {
     enough: f64 = 1e-8,
     /// The same of loops, m/s.
     enough_loops: f64 = 1e-8,
-    /// Newton steps before that.
+    /// Newton steps before that; fewer where one leaves more than `enough_stall` of the residual.
     enough_steps: usize = 4,
+    /// See there; infinite: never fewer. 50 boxes that fall into a tray: 22 factors a step, 25 without.
+    enough_stall: f64 = f64::INFINITY,
     /// Accepted without an event, m/s: 99.7 % of the set.
     accept: f64 = 1e-6,
     /// Above this, m/s, the convex answer is taken. 99.94 % of the set stay below.

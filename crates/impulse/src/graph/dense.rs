@@ -27,6 +27,10 @@ impl Dense {
         self.rows.resize(n * self.width, [0.0; LANES]);
     }
 
+    pub(super) fn n(&self) -> usize {
+        self.n
+    }
+
     /// Row i, with its padding.
     #[inline(always)]
     pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64] {

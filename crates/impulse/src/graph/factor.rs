@@ -8,7 +8,8 @@
 //! H_pp += Xᵀ(H_ii − U G)X,   H_pk += Xᵀ(H_ik − U G_k),   H_kp += (H_ki − C_k G)X,   H_kl −= C_k G_l
 //! ```
 //! W holds what acts along the joint alone: stops, dry friction, implicit dampers. What touches the world adds to H_ii. A tree has no edges, and
-//! costs linear time; edges are contacts between bodies, loops and gears. A that is not symmetric (contacts that slide) makes H so; L = SᵀH is
+//! costs linear time; edges are contacts between bodies, loops and gears. Nodes that carry no row, nor anything that does, are left out of such a
+//! factor: what hangs on the others is part of their H, from the factor of the tree alone. A that is not symmetric (contacts that slide) makes H so; L = SᵀH is
 //! then not Uᵀ. \[Featherstone 2008\] chapter 7 is the case without edges and rows.
 
 use gelenk_model::math::Vec3;
@@ -68,20 +69,27 @@ pub(super) struct Factor {
     pub skew: Vec<bool>,
     /// Where H_ab of linked nodes is: (a, b, block), ordered.
     links: Vec<(usize, usize, usize)>,
-    /// The links it was made for.
-    known: Vec<(usize, usize)>,
+    /// The links and nodes it was made for.
+    known: (Vec<(usize, usize)>, Vec<usize>),
+    /// What each node left to its parent, Xᵀ(H − U G)X.
+    rest: Vec<Block>,
     z: Vec<Six>,
 }
 
 impl Factor {
-    /// The pattern for `tree` with further edges between pairs of nodes (a < b, ordered, each once); kept while they are the same.
-    pub(super) fn fit(&mut self, tree: &Tree, links: &[(usize, usize)]) {
+    /// The pattern for `nodes` of the tree (ascending, with all that carry them) with further edges between pairs of them (a < b, ordered, each once); kept while
+    /// they are the same.
+    pub(super) fn fit(&mut self, tree: &Tree, nodes: &[usize], links: &[(usize, usize)]) {
         let n = tree.nodes.len();
-        if self.fronts.len() == n && self.known == links {
+        if self.fronts.len() == n && self.known.0 == links && self.known.1 == nodes {
             return;
         }
-        self.known.clear();
-        self.known.extend_from_slice(links);
+        self.known.0.clear();
+        self.known.0.extend_from_slice(links);
+        self.known.1.clear();
+        self.known.1.extend_from_slice(nodes);
+        self.rest.clear();
+        self.rest.resize(n, [[0.0; 6]; 6]);
         self.along.clear();
         self.along.resize(n, [[0.0; 6]; 6]);
         self.skew.clear();
@@ -113,12 +121,11 @@ impl Factor {
         }
         self.links.sort_unstable();
         let mut children = vec![0_usize; n];
-        for node in tree.nodes.iter().filter(|node| node.parent != WORLD) {
+        for node in nodes.iter().map(|&i| &tree.nodes[i]).filter(|node| node.parent != WORLD) {
             children[node.parent] += 1;
         }
-        let rides = |i: &usize| tree.riders.iter().any(|rider| rider.node == *i);
         let mut open: Vec<usize> =
-            (0..n).rev().filter(|i| children[*i] == 0 && !rides(i)).collect();
+            nodes.iter().rev().copied().filter(|i| children[*i] == 0).collect();
         while let Some(at) = (0..open.len()).min_by_key(|&at| near[open[at]].len()) {
             let i = open.remove(at);
             let parent = tree.nodes[i].parent;
@@ -158,19 +165,11 @@ impl Factor {
         self.h.resize(blocks, [[0.0; 6]; 6]);
     }
 
-    /// H = M, W = 0, of the whole tree.
+    /// H = M and W = I ρ ρᵀ of riders, of the whole tree.
     pub(super) fn begin(&mut self, tree: &Tree) {
-        let n = tree.nodes.len();
         for (node, h) in tree.nodes.iter().zip(&mut self.h) {
-            *h = [[0.0; 6]; 6];
-            for k in 0..3 {
-                h[k][k] = node.mass;
-                for l in 0..3 {
-                    h[3 + k][3 + l] = node.inertia[(k, l)];
-                }
-            }
+            *h = mass_matrix(node);
         }
-        self.h[n..].fill([[0.0; 6]; 6]);
         self.along.fill([[0.0; 6]; 6]);
         for Rider { on, ratio, inertia, .. } in &tree.riders {
             let along = &mut self.along[*on];
@@ -179,6 +178,33 @@ impl Factor {
             }
         }
         self.skew.fill(false);
+    }
+
+    /// H of nodes alone in the factor of the tree: their mass, and what of it hangs on them that is not among them.
+    pub(super) fn bare(&self, tree: &Tree, nodes: &[usize], inside: &[bool], h: &mut [Block]) {
+        for &i in nodes {
+            h[i] = mass_matrix(&tree.nodes[i]);
+        }
+        if nodes.len() == self.order.len() {
+            return;
+        }
+        for &i in self.order.iter().filter(|i| !inside[**i]) {
+            if let Some(h) =
+                h.get_mut(tree.nodes[i].parent).filter(|_| inside[tree.nodes[i].parent])
+            {
+                add(h, &self.rest[i]);
+            }
+        }
+    }
+
+    /// H and W of its nodes as in the factor `base` of the tree, no more.
+    pub(super) fn begin_from(&mut self, base: &Factor, bare: &[Block]) {
+        for &i in &self.order {
+            self.h[i] = bare[i];
+            self.along[i] = base.along[i];
+            self.skew[i] = false;
+        }
+        self.h[bare.len()..].fill([[0.0; 6]; 6]);
     }
 
     /// The block of two linked nodes, or of one.
@@ -214,7 +240,7 @@ impl Factor {
     }
 
     fn leave<const F: usize>(&mut self, i: usize, node: &Node) -> bool {
-        let Factor { fronts, edges, pairs, h: blocks, along, skew, .. } = self;
+        let Factor { fronts, edges, pairs, h: blocks, along, skew, rest: left_over, .. } = self;
         let front = &mut fronts[i];
         let Front { u, g, d_inv, .. } = front;
         let (before, after) = blocks.split_at_mut(i);
@@ -239,6 +265,7 @@ impl Factor {
             subtract::<F>(h, u, g);
             let rest = times_x(&x_times(h, &node.r), &node.r);
             add(&mut before[node.parent], &rest);
+            left_over[i] = rest;
             skew[node.parent] |= skew[i];
         }
         if front.n == 0 {
@@ -279,7 +306,7 @@ impl Factor {
         true
     }
 
-    /// Solves for the wrenches `r` on bodies and the forces `along` free directions: velocities and rates of the free directions.
+    /// Solves for the wrenches `r` on bodies and the forces `along` free directions: velocities and rates of the free directions, of the whole tree.
     pub(super) fn solve(
         &mut self,
         tree: &Tree,
@@ -288,12 +315,46 @@ impl Factor {
         v: &mut [Six],
         q: &mut [Six],
     ) {
-        let Factor { order, fronts, edges, z, .. } = self;
         for Rider { node, on, ratio, .. } in &tree.riders {
             let push = dot(&tree.nodes[*node].s[0], &r[*node]) + along[*node][0];
             (0..6).for_each(|k| along[*on][k] += ratio[k] * push);
         }
-        for &i in &*order {
+        let order = std::mem::take(&mut self.order);
+        self.solve_in(&order, tree, r, along, v, q);
+        self.order = order;
+        for Rider { node, on, ratio, .. } in &tree.riders {
+            let rate = dot(ratio, &q[*on]);
+            q[*node] = [rate, 0.0, 0.0, 0.0, 0.0, 0.0];
+            v[*node] = tree.nodes[*node].s[0].map(|s| s * rate);
+        }
+    }
+
+    /// The same of its own nodes.
+    pub(super) fn solve_own(
+        &mut self,
+        tree: &Tree,
+        r: &mut [Six],
+        along: &mut [Six],
+        v: &mut [Six],
+        q: &mut [Six],
+    ) {
+        let order = std::mem::take(&mut self.order);
+        self.solve_in(&order, tree, r, along, v, q);
+        self.order = order;
+    }
+
+    /// The same of some nodes, in the order in which they leave, with all that carry them; nothing acts on the others.
+    pub(super) fn solve_in(
+        &mut self,
+        order: &[usize],
+        tree: &Tree,
+        r: &mut [Six],
+        along: &[Six],
+        v: &mut [Six],
+        q: &mut [Six],
+    ) {
+        let Factor { fronts, edges, z, .. } = self;
+        for &i in order {
             let (node, front) = (&tree.nodes[i], &fronts[i]);
             z[i] = match node.f {
                 0 => down::<0>(i, node, front, edges, r, &along[i]),
@@ -316,11 +377,6 @@ impl Factor {
                 5 => up::<5>(node, front, edges, v, &z[i]),
                 _ => up::<6>(node, front, edges, v, &z[i]),
             };
-        }
-        for Rider { node, on, ratio, .. } in &tree.riders {
-            let rate = dot(ratio, &q[*on]);
-            q[*node] = [rate, 0.0, 0.0, 0.0, 0.0, 0.0];
-            v[*node] = tree.nodes[*node].s[0].map(|s| s * rate);
         }
     }
 
@@ -603,6 +659,18 @@ fn block(near: &[Vec<(usize, usize)>], a: usize, b: usize) -> usize {
         return a;
     }
     near[a].iter().find(|(other, _)| *other == b).map_or(a, |(_, block)| *block)
+}
+
+/// M of a body about its centre.
+fn mass_matrix(node: &Node) -> Block {
+    let mut h = [[0.0; 6]; 6];
+    for k in 0..3 {
+        h[k][k] = node.mass;
+        for l in 0..3 {
+            h[3 + k][3 + l] = node.inertia[(k, l)];
+        }
+    }
+    h
 }
 
 /// The wrench of a body's momentum, M v.

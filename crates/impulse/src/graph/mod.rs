@@ -33,7 +33,13 @@ use small::{Block, Six, dot, shift_velocity, shift_wrench, six, times, twist};
 use tree::{Tree, WORLD};
 
 /// Rates this small, m/s, need no further level of the law: further levels for the last digit made three quarters of all factors.
-const ENOUGH: f64 = 1e-7;
+pub(crate) const ENOUGH: f64 = 1e-7;
+
+/// Newton steps of velocities that leave more than this part of a rate that is small enough are the last: rows contradict each other by that much.
+const STALL: f64 = 0.3;
+
+/// The most that gaps allow, m/s: in parts of 1e-8 s a gap of 1e-8 m would allow anything.
+const MOST_ENOUGH: f64 = 1e-5;
 
 /// Larger ones than this are told, m/s, unless they close gaps within their tolerance.
 const ACCEPT: f64 = 1e-6;
@@ -49,7 +55,7 @@ struct Place {
 }
 
 /// A block of the law's problem, as the machine sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Entry {
     row: usize,
     n: usize,
@@ -75,6 +81,8 @@ struct Damper {
 #[derive(Clone, Debug, Default)]
 struct Machine {
     tree: Tree,
+    /// Nodes that are eliminated: all but riders.
+    all: Vec<usize>,
     /// Factor of M, with implicit dampers; the tree alone.
     base: Factor,
     /// Factor of M + JᵀAJ.
@@ -90,10 +98,17 @@ struct Machine {
     made: bool,
     /// Implicit dampers.
     dampers: Vec<Damper>,
+    /// Nodes that carry rows of the problem, or something that does: ascending, as they leave, and as flags; and H of these alone. (n nodes)
+    closure: Vec<usize>,
+    leaving: Vec<usize>,
+    inside: Vec<bool>,
+    bare: Vec<Block>,
     /// M (v_f − v̄), and forces along free directions that go with it. (n nodes)
     momentum: Vec<Six>,
     push: Vec<Six>,
-    /// The last answer: velocities beside v̄, and rates of the free directions.
+    /// J v of the velocities without impulses. (n_rows)
+    free: Vec<f64>,
+    /// The last answer: velocities beside v̄, and rates of the free directions; between questions of the law, what impulses add to them.
     v: Vec<Six>,
     q: Vec<Six>,
     r: Vec<Six>,
@@ -170,87 +185,92 @@ impl Ways {
 
 impl Response for Machine {
     fn respond(&mut self, lambda: &[f64], u: &mut [f64]) {
-        let Machine { ports, entries, jac, .. } = self;
-        if ports.on {
-            return ports.respond(entries, jac, lambda, u);
+        if self.ports.on {
+            return self.ports.respond(lambda, u);
         }
-        self.move_by(lambda);
+        self.load(lambda);
+        let Machine { tree, base, leaving, r, along, v, q, .. } = self;
+        base.solve_in(leaving, tree, r, along, v, q);
         self.rates_of(u);
+        self.add_free(u);
     }
 
     fn factor(&mut self, a: &Weights) -> Result<(), Singular> {
         if self.made && self.weights == *a {
             return Ok(());
         }
-        let Machine { ports, entries, jac, weights, made, .. } = self;
-        if ports.on {
-            weights.copy_from(a);
-            *made = false;
-            ports.factor(entries, jac, a)?;
-            *made = true;
+        if self.ports.on {
+            self.weights.copy_from(a);
+            self.made = false;
+            self.ports.factor(a)?;
+            self.made = true;
             return Ok(());
         }
-        let Machine { tree, whole, .. } = self;
-        whole.begin(tree);
+        let Machine { base, whole, bare, .. } = self;
+        whole.begin_from(base, bare);
         self.add_weights(a);
-        let Machine { tree, whole, dampers, .. } = self;
-        add_dampers(whole, dampers);
-        let done = whole.eliminate(tree);
+        let done = self.whole.eliminate(&self.tree);
         self.weights.copy_from(a);
         self.made = done;
         if done { Ok(()) } else { Err(Singular) }
     }
 
     fn solve(&mut self, c: &[f64], u: &mut [f64]) {
-        let Machine { ports, entries, jac, .. } = self;
-        if ports.on {
-            return ports.solve(entries, jac, c, u);
+        if self.ports.on {
+            return self.ports.solve(c, u);
         }
-        self.load(c);
-        let Machine { tree, whole, r, along, v, q, .. } = self;
-        whole.solve(tree, r, along, v, q);
-        self.rates_of(u);
-        // One refinement: A is far stiffer than M.
+        // Beside the velocities without impulses: (M + JᵀAJ) δ = Jᵀ (c − A J v_f).
         let mut left = std::mem::take(&mut self.left);
         left.clear();
         left.extend_from_slice(c);
-        for (row, n, a) in self.weights.blocks() {
-            for i in 0..n {
-                left[row + i] -= (0..n).map(|j| a[i * n + j] * u[row + j]).sum::<f64>();
-            }
-        }
+        self.weights.take_away(&self.free, &mut left);
+        self.load(&left);
+        let Machine { tree, whole, r, along, v, q, .. } = self;
+        whole.solve_own(tree, r, along, v, q);
+        self.rates_of(u);
+        // One refinement: A is far stiffer than M.
+        self.weights.take_away(u, &mut left);
         self.load(&left);
         self.left = left;
-        let Machine { tree, whole, r, along, v, q, dampers, better, .. } = self;
-        for (i, node) in tree.nodes.iter().enumerate() {
-            let known = momentum(node, &v[i]);
+        let Machine { tree, base, whole, closure, bare, r, along, v, q, better, .. } = self;
+        for &i in &*closure {
+            let known = times(&bare[i], &v[i]);
             (0..6).for_each(|k| r[i][k] -= known[k]);
-        }
-        for Damper { node, s, weight, .. } in &*dampers {
-            let force = weight * dot(s, &q[*node]);
-            (0..6).for_each(|k| along[*node][k] -= force * s[k]);
+            let f = tree.nodes[i].f;
+            for (along, row) in along[i].iter_mut().zip(&base.along[i]).take(f) {
+                *along -= dot(row, &q[i]);
+            }
         }
         let [dv, dq] = better;
-        whole.solve(tree, r, along, dv, dq);
-        for (known, more) in v.iter_mut().zip(dv).chain(q.iter_mut().zip(dq)) {
-            (0..6).for_each(|k| known[k] += more[k]);
+        whole.solve_own(tree, r, along, dv, dq);
+        for &i in &*closure {
+            for k in 0..6 {
+                v[i][k] += dv[i][k];
+                q[i][k] += dq[i][k];
+            }
         }
         self.rates_of(u);
+        self.add_free(u);
     }
 
     fn diagonal(&mut self, k: &mut [f64]) {
-        let Machine { ports, entries, jac, .. } = self;
-        if ports.on {
-            return ports.diagonal(entries, jac, k);
+        if self.ports.on {
+            return self.ports.diagonal(k);
         }
-        let Machine { tree, base, entries, places, jac, inverse, rates, known, wanted, .. } = self;
-        for place in &*places {
-            let mut node = place.node;
-            while node != WORLD && !known[node] && !wanted[node] {
-                wanted[node] = true;
-                node = tree.nodes[node].parent;
-            }
-        }
+        let Machine {
+            tree,
+            base,
+            entries,
+            places,
+            closure,
+            jac,
+            inverse,
+            rates,
+            known,
+            wanted,
+            ..
+        } = self;
+        closure.iter().for_each(|&i| wanted[i] = !known[i]);
         base.inverse(tree, wanted, inverse, rates);
         for (known, wanted) in known.iter_mut().zip(wanted) {
             *known |= std::mem::take(wanted);
@@ -271,11 +291,36 @@ impl Response for Machine {
 }
 
 impl Machine {
-    /// The velocities that impulses λ make.
+    /// The velocities that impulses λ make, of the whole tree.
     fn move_by(&mut self, lambda: &[f64]) {
-        self.load(lambda);
+        let Machine { momentum, push, r, along, .. } = self;
+        r.copy_from_slice(momentum);
+        along.copy_from_slice(push);
+        self.add_load(lambda);
         let Machine { tree, base, r, along, v, q, .. } = self;
         base.solve(tree, r, along, v, q);
+    }
+
+    /// Finds the nodes that carry the rows of the problem.
+    fn find_closure(&mut self) {
+        let Machine { tree, base, places, closure, leaving, inside, bare, .. } = self;
+        inside.fill(false);
+        for place in &*places {
+            let mut node = place.node;
+            while node != WORLD && !inside[node] {
+                inside[node] = true;
+                node = tree.nodes[node].parent;
+            }
+        }
+        closure.clear();
+        closure.extend((0..tree.nodes.len()).filter(|&i| inside[i]));
+        leaving.clear();
+        leaving.extend(closure.iter().rev());
+        base.bare(tree, closure, inside, bare);
+    }
+
+    fn add_free(&self, u: &mut [f64]) {
+        u.iter_mut().zip(&self.free).for_each(|(u, free)| *u += free);
     }
 
     /// No velocities and no forces, until the next problem.
@@ -286,26 +331,37 @@ impl Machine {
             self.ports.answer(&self.tree, &self.base, self.generation);
             self.ports.rest();
         }
+        let rows = self.entries.last().map_or(0, |entry| entry.row + entry.n);
+        self.free.clear();
+        self.free.resize(rows, 0.0);
     }
 
-    /// Begins a problem: where it is small, what its ports answer and how they move without impulses.
+    /// Begins a problem: how rows move without impulses, and where it is small, what its ports answer.
     fn begin(&mut self) {
+        self.move_by(&[]);
         if self.ports.on {
             self.ports.answer(&self.tree, &self.base, self.generation);
-            let Machine { tree, base, r, along, momentum, push, v, q, ports, .. } = self;
-            r.copy_from_slice(momentum);
-            along.copy_from_slice(push);
-            base.solve(tree, r, along, v, q);
+            let Machine { v, q, ports, .. } = self;
             ports.begin(v, q);
+        } else {
+            let mut free = std::mem::take(&mut self.free);
+            self.rates_of(&mut free);
+            self.free = free;
         }
     }
 
-    /// M (v_f − v̄) + Jᵀλ.
+    /// Jᵀλ alone.
     fn load(&mut self, lambda: &[f64]) {
-        let Machine { entries, places, jac, momentum, push, r, along, .. } = self;
-        r.copy_from_slice(momentum);
-        along.copy_from_slice(push);
-        for entry in &*entries {
+        for &i in &self.closure {
+            (self.r[i], self.along[i]) = ([0.0; 6], [0.0; 6]);
+        }
+        self.add_load(lambda);
+    }
+
+    /// The same on top of what there is; no impulses where `lambda` is empty.
+    fn add_load(&mut self, lambda: &[f64]) {
+        let Machine { entries, places, jac, r, along, .. } = self;
+        for entry in entries.iter().filter(|_| !lambda.is_empty()) {
             for i in 0..entry.n {
                 let p = lambda[entry.row + i];
                 if p == 0.0 {
@@ -472,7 +528,11 @@ impl Machine {
         }
         self.generation += 1;
         self.known.fill(false);
-        self.base.fit(&self.tree, &[]);
+        if self.all.is_empty() {
+            let rides = |i: &usize| self.tree.riders.iter().any(|rider| rider.node == *i);
+            self.all = (0..self.tree.nodes.len()).filter(|i| !rides(i)).collect();
+        }
+        self.base.fit(&self.tree, &self.all, &[]);
         self.base.begin(&self.tree);
         add_dampers(&mut self.base, &self.dampers);
         self.ready = self.base.eliminate(&self.tree);
@@ -514,6 +574,8 @@ impl Graph {
             r: zero.clone(),
             along: zero.clone(),
             better: [zero.clone(), zero.clone()],
+            bare: vec![[[0.0; 6]; 6]; n],
+            inside: vec![false; n],
             inverse: vec![[[0.0; 6]; 6]; n],
             rates: vec![[[0.0; 6]; 6]; n],
             known: vec![false; n],
@@ -543,8 +605,10 @@ impl Graph {
     /// h are worth that part of them over h; velocities [`ENOUGH`].
     fn aim(&mut self, h: f64, contacts: f64, joints: f64) {
         let Law { settings, .. } = &mut self.law;
-        settings.enough = ENOUGH.max(AIM * contacts / h.abs());
+        settings.enough = ENOUGH.max((AIM * contacts / h.abs()).min(MOST_ENOUGH));
         settings.enough_loops = ENOUGH.min(AIM * joints / h.abs());
+        // Passes of positions go on until gaps are closed: a solve that ends early would be the same one again.
+        settings.enough_stall = if h.is_finite() { f64::INFINITY } else { STALL };
         settings.accept = ACCEPT.max(settings.enough);
     }
 
@@ -621,10 +685,10 @@ impl Graph {
         machine.links.dedup();
         if !problem.blocks.is_empty() {
             let Machine { ports, tree, entries, places, jac, .. } = machine;
-            let width = |place: &Place| if place.along { tree.nodes[place.node].f } else { 6 };
-            ports.fit(tree.nodes.len(), entries, places, jac, width);
+            ports.fit(tree, entries, places, jac);
             if !machine.ports.on {
-                machine.whole.fit(&machine.tree, &machine.links);
+                machine.find_closure();
+                machine.whole.fit(&machine.tree, &machine.closure, &machine.links);
             }
             machine.rest();
             redundant.find(problem, machine);

@@ -1,35 +1,68 @@
 //! The machine as the law sees it, where few rows act beside the bodies there are.
 //!
-//! Rows see the machine through a few directions e_d of motion alone, its ports: the rows themselves, or the velocity of a body where more than six
-//! rows act on it. With E the ports and J = Ĵ E,
+//! Rows see the machine through a few directions e_d of motion alone, its ports: the rows themselves, or where more rows act than that the free
+//! directions of a joint or the velocity of a body. With E the ports and J = Ĵ E,
 //!
 //! ```text
 //! Ĝ = E M⁻¹ Eᵀ,    v̂ = v̂_f + Ĝ Ĵᵀ λ,    (1 + Ĝ ĴᵀAĴ) v̂ = v̂_f + Ĝ Ĵᵀ c,    u = Ĵ v̂
 //! ```
 //! which is small and dense: the tree is solved for Ĝ, four ports at a time over the nodes between them and the root, and then only before and after
-//! the law's work, not at each of its questions.
+//! the law's work, not at each of its questions. A body that fewer than six free directions carry from the world moves as these do: they are its ports.
+
+use std::ops::Range;
 
 use gelenk_law::{Singular, Weights};
 
 use super::dense::Dense;
 use super::factor::Factor;
-use super::small::{Six, dot};
+use super::small::{Block, Six, dot, shift_wrench};
 use super::tree::{Tree, WORLD};
 use super::{Entry, Place};
 use crate::lanes::{F, LANES, lanes};
 
-/// Ports are used up to a number P with P³ ≤ this · nodes: beyond it the elimination of the tree is cheaper than that of a dense matrix. Measured in
-/// instructions: a node costs 1,200 to eliminate and 700 for each pair of solves, a dense matrix P³/6.
-const DENSE: usize = 12_000;
+/// Instructions of a problem, measured with callgrind on quadrupeds, humanoids and hands of 13 to 47 bodies: with P ports over n nodes and two factors,
+/// `CUBE` P³ for these, `SQUARE` P² for solves and `EACH` P n for Ĝ; with the elimination of the tree `NODE` n.
+const CUBE: f64 = 2.6;
+const SQUARE: f64 = 16.0;
+const EACH: f64 = 143.0;
+const NODE: f64 = 6800.0;
 
-/// Rows that act on the same bodies, or along the same joint.
-#[derive(Clone, Copy, Debug, Default)]
-struct Group {
-    /// First direction, and how many.
+/// Where rows act: the free directions of a node, its body, or all free directions from its body to the world.
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    place: Place,
+    path: bool,
+    /// First direction, and how many; none where the rows of its group are directions themselves.
     first: usize,
     n: usize,
-    /// Whether the directions are its rows.
-    rows: bool,
+    group: usize,
+}
+
+/// Rows that act on sites which hang together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    rows: usize,
+    /// Directions of its sites.
+    width: usize,
+}
+
+impl Group {
+    fn of_rows(&self) -> bool {
+        self.rows <= self.width
+    }
+}
+
+/// An entry of the problem as the ports see it.
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    row: usize,
+    n: usize,
+    /// Where its rows are directions: the first of them.
+    rows: Option<usize>,
+    /// Its sites, and its Jacobian, row by row, 6 numbers a site.
+    first: usize,
+    sites: usize,
+    jac: usize,
 }
 
 /// A part of a direction: what it is on a body, or along the free directions of a node.
@@ -44,30 +77,34 @@ struct Part {
 pub(super) struct Ports {
     /// Whether the running problem goes through them.
     pub on: bool,
+    /// What they are made for.
+    made_for: (Vec<Entry>, Vec<Place>),
+    sites: Vec<Site>,
     groups: Vec<Group>,
-    /// First of the directions that are groups of their own.
-    singles: usize,
-    /// Group of each place and of each entry while they are found, as a forest.
+    /// Sets of sites while they are found, as a forest.
     root: Vec<usize>,
-    /// Places of all entries, each once, in order; and the first direction of each.
-    sites: Vec<(Place, usize)>,
-    group_of_site: Vec<usize>,
-    /// Site of each of the entries' places.
+    terms: Vec<Term>,
+    /// Sites of the terms.
     site_of: Vec<usize>,
-    rows_of: Vec<usize>,
-    /// Group and first direction of each entry.
-    at: Vec<(usize, usize)>,
+    jac: Vec<Six>,
+    /// Pairs of sites on which one row acts, and those of each term.
+    pairs: Vec<(usize, usize)>,
+    pair_of: Vec<usize>,
+    pairs_of_terms: Vec<usize>,
+    /// Ĵᵀ A Ĵ, a block a pair.
+    b: Vec<Block>,
     /// Parts of all directions, and where those of each begin.
     parts: Vec<Part>,
     begin: Vec<usize>,
+    /// Parts that are rows: their Jacobian among the entries'.
+    rows_of_parts: Vec<(usize, usize)>,
     /// The parts that Ĝ was made for, with the generation of the factor.
     known: (Vec<Part>, Vec<usize>, u64),
     /// Ĝ, row by row, and v̂_f. (P × P, P)
     g: Vec<f64>,
     free: Vec<f64>,
-    /// Ĵᵀ A Ĵ of each group, one after the other.
-    b: Vec<f64>,
-    begin_b: Vec<usize>,
+    /// A of the factor.
+    weights: Weights,
     /// The factor of 1 + Ĝ B.
     matrix: Dense,
     v: Vec<f64>,
@@ -91,118 +128,195 @@ fn find(root: &mut [usize], mut i: usize) -> usize {
     i
 }
 
+/// The nodes from this one to the world.
+fn path(tree: &Tree, mut node: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let own = (node != WORLD).then_some(node)?;
+        node = tree.nodes[own].parent;
+        Some(own)
+    })
+}
+
 impl Ports {
-    /// The ports of these entries; [`on`](Ports::on) tells whether they are worth it for a tree of so many nodes.
-    pub(super) fn fit(
-        &mut self,
-        n_nodes: usize,
-        entries: &[Entry],
-        places: &[Place],
-        jac: &[Six],
-        widths: impl Fn(&Place) -> usize,
-    ) {
-        self.on = entries.iter().all(|entry| entry.places > 0);
-        if !self.on {
-            return;
-        }
-        self.sites.clear();
-        self.sites.extend(places.iter().map(|place| (*place, 0)));
-        self.sites.sort_unstable_by_key(|(place, _)| (place.node, place.along));
-        self.sites.dedup_by_key(|(place, _)| (place.node, place.along));
-        self.site_of.clear();
-        for place in places {
-            let key = (place.node, place.along);
-            let at = self.sites.binary_search_by_key(&key, |(site, _)| (site.node, site.along));
-            self.site_of.push(at.unwrap_or(0));
-        }
-        self.root.clear();
-        self.root.extend(0..self.sites.len());
-        for entry in entries {
-            for k in 1..entry.places {
-                let a = find(&mut self.root, self.site_of[entry.first]);
-                let b = find(&mut self.root, self.site_of[entry.first + k]);
-                self.root[a.max(b)] = a.min(b);
+    /// The ports of these entries; [`on`](Ports::on) tells whether they are worth it.
+    pub(super) fn fit(&mut self, tree: &Tree, entries: &[Entry], places: &[Place], jac: &[Six]) {
+        if self.made_for.0 != entries || self.made_for.1 != places {
+            self.made_for.0.clear();
+            self.made_for.0.extend_from_slice(entries);
+            self.made_for.1.clear();
+            self.made_for.1.extend_from_slice(places);
+            self.on = entries.iter().all(|entry| entry.places > 0);
+            if self.on {
+                self.find_sites(tree, entries, places);
+                self.on = self.find_directions(tree, entries, places);
+            }
+            if self.on {
+                self.find_pairs();
             }
         }
-        for site in 0..self.sites.len() {
-            self.root[site] = find(&mut self.root, site);
+        if self.on {
+            self.take_rows(tree, entries, jac);
         }
-        self.rows_of.clear();
-        self.rows_of.resize(self.sites.len(), 0);
+    }
+
+    /// Sites, their groups and the terms.
+    fn find_sites(&mut self, tree: &Tree, entries: &[Entry], places: &[Place]) {
+        let Ports { sites, root, site_of, terms, groups, .. } = self;
+        sites.clear();
+        site_of.clear();
+        terms.clear();
+        let mut n_jac = 0;
         for entry in entries {
-            let group = find(&mut self.root, self.site_of[entry.first]);
-            self.rows_of[group] += entry.n;
+            let first = site_of.len();
+            for place in &places[entry.first..][..entry.places] {
+                let freedoms = || path(tree, place.node).map(|node| tree.nodes[node].f);
+                let kind =
+                    if place.along { 1 } else { 2 * usize::from(freedoms().sum::<usize>() < 6) };
+                site_of.push(3 * place.node + kind);
+            }
+            let (row, n, sites) = (entry.row, entry.n, entry.places);
+            terms.push(Term { row, n, rows: None, first, sites, jac: n_jac });
+            n_jac += n * sites;
         }
-        // Directions, group by group: those of one direction last.
-        self.groups.clear();
-        self.group_of_site.clear();
-        self.group_of_site.resize(self.sites.len(), usize::MAX);
-        let mut n = 0;
-        for single in [false, true] {
-            self.singles = n;
-            for site in 0..self.sites.len() {
-                if find(&mut self.root, site) != site {
-                    continue;
-                }
-                let members = || (site..self.sites.len()).filter(|other| self.root[*other] == site);
-                let whole: usize = members().map(|other| widths(&self.sites[other].0)).sum();
-                let rows = self.rows_of[site] <= whole;
-                let width = if rows { self.rows_of[site] } else { whole };
-                if (width == 1) != single {
-                    continue;
-                }
-                let mut first = n;
-                for other in site..self.sites.len() {
-                    if self.root[other] == site {
-                        self.group_of_site[other] = self.groups.len();
-                        self.sites[other].1 = first;
-                        first += widths(&self.sites[other].0);
-                    }
-                }
-                self.groups.push(Group { first: n, n: width, rows });
-                n += width;
+        self.pair_of.clear();
+        self.pair_of.extend_from_slice(site_of);
+        self.pair_of.sort_unstable();
+        self.pair_of.dedup();
+        for key in &self.pair_of {
+            let place = Place { node: key / 3, along: key % 3 == 1 };
+            let n = match key % 3 {
+                0 => 6,
+                1 => tree.nodes[place.node].f,
+                _ => path(tree, place.node).map(|node| tree.nodes[node].f).sum(),
+            };
+            sites.push(Site { place, path: key % 3 == 2, first: 0, n, group: 0 });
+        }
+        for key in &mut *site_of {
+            *key = self.pair_of.binary_search(key).unwrap_or(0);
+        }
+        root.clear();
+        root.extend(0..sites.len());
+        for term in &*terms {
+            for k in 1..term.sites {
+                let (a, b) = (site_of[term.first], site_of[term.first + k]);
+                let (a, b) = (find(root, a), find(root, b));
+                root[a.max(b)] = a.min(b);
             }
         }
-        self.on = n * n * n <= DENSE * n_nodes;
-        if !self.on {
-            return;
+        groups.clear();
+        groups.resize(sites.len(), Group::default());
+        for (i, site) in sites.iter_mut().enumerate() {
+            site.group = find(root, i);
+            groups[site.group].width += site.n;
         }
-        // Where entries begin in their groups: rows one after the other.
-        self.at.clear();
-        self.rows_of.clear();
-        self.rows_of.resize(self.groups.len(), 0);
-        for entry in entries {
-            let group = self.group_of_site[self.site_of[entry.first]];
-            self.at.push((group, self.groups[group].first + self.rows_of[group]));
-            self.rows_of[group] += entry.n;
+        for term in &*terms {
+            groups[sites[site_of[term.first]].group].rows += term.n;
         }
-        self.parts.clear();
-        self.begin.clear();
-        for (index, group) in self.groups.iter().enumerate() {
-            if group.rows {
-                for (entry, _) in entries.iter().zip(&self.at).filter(|(_, at)| at.0 == index) {
-                    for i in 0..entry.n {
-                        self.begin.push(self.parts.len());
-                        for k in 0..entry.places {
-                            let row = jac[entry.jac + i * entry.places + k];
-                            self.parts.push(Part { place: places[entry.first + k], row });
-                        }
-                    }
-                }
+    }
+
+    /// Directions, those of sites first; whether they are few.
+    fn find_directions(&mut self, tree: &Tree, entries: &[Entry], places: &[Place]) -> bool {
+        let Ports { sites, site_of, groups, terms, parts, begin, rows_of_parts, .. } = self;
+        parts.clear();
+        begin.clear();
+        rows_of_parts.clear();
+        for site in &mut *sites {
+            site.first = begin.len();
+            if groups[site.group].of_rows() {
                 continue;
             }
-            for (&(place, _), _) in
-                self.sites.iter().zip(&self.group_of_site).filter(|(_, group)| **group == index)
-            {
-                for k in 0..widths(&place) {
-                    self.begin.push(self.parts.len());
+            let mut push = |place: Place, n: usize| {
+                for k in 0..n {
+                    begin.push(parts.len());
                     let mut row = [0.0; 6];
                     row[k] = 1.0;
-                    self.parts.push(Part { place, row });
+                    parts.push(Part { place, row });
+                }
+            };
+            if site.path {
+                for node in path(tree, site.place.node) {
+                    push(Place { node, along: true }, tree.nodes[node].f);
+                }
+            } else {
+                push(site.place, site.n);
+            }
+        }
+        for (term, entry) in terms.iter_mut().zip(entries) {
+            let group = &groups[sites[site_of[term.first]].group];
+            if !group.of_rows() {
+                continue;
+            }
+            term.rows = Some(begin.len());
+            for i in 0..entry.n {
+                begin.push(parts.len());
+                for k in 0..entry.places {
+                    rows_of_parts.push((parts.len(), entry.jac + i * entry.places + k));
+                    parts.push(Part { place: places[entry.first + k], row: [0.0; 6] });
                 }
             }
         }
-        self.begin.push(self.parts.len());
+        begin.push(parts.len());
+        let (p, n) = (self.n() as f64, (tree.nodes.len() - tree.riders.len()) as f64);
+        p * (p * (CUBE * p + SQUARE) + EACH * n) <= NODE * n
+    }
+
+    /// Blocks of Ĵᵀ A Ĵ.
+    fn find_pairs(&mut self) {
+        let Ports { sites, site_of, terms, pairs, pair_of, pairs_of_terms, b, .. } = self;
+        let n = sites.len();
+        pair_of.clear();
+        pair_of.resize(n * n, usize::MAX);
+        pairs.clear();
+        pairs_of_terms.clear();
+        for term in terms.iter().filter(|term| term.rows.is_none()) {
+            let own = &site_of[term.first..][..term.sites];
+            for to in own {
+                for from in own {
+                    let pair = &mut pair_of[to * n + from];
+                    if *pair == usize::MAX {
+                        *pair = pairs.len();
+                        pairs.push((*to, *from));
+                    }
+                    pairs_of_terms.push(*pair);
+                }
+            }
+        }
+        b.clear();
+        b.resize(pairs.len(), [[0.0; 6]; 6]);
+    }
+
+    /// The Jacobian at the present poses.
+    fn take_rows(&mut self, tree: &Tree, entries: &[Entry], jac: &[Six]) {
+        let Ports { sites, site_of, terms, parts, rows_of_parts, .. } = self;
+        for (part, row) in &*rows_of_parts {
+            parts[*part].row = jac[*row];
+        }
+        self.jac.clear();
+        for (term, entry) in terms.iter().zip(entries) {
+            if term.rows.is_some() {
+                let zero = [0.0; 6];
+                self.jac.extend(std::iter::repeat_n(zero, term.n * term.sites));
+                continue;
+            }
+            let rows = jac[entry.jac..].chunks_exact(entry.places).take(entry.n);
+            for (row, site) in rows.flat_map(|rows| rows.iter().zip(&site_of[term.first..])) {
+                if !sites[*site].path {
+                    self.jac.push(*row);
+                    continue;
+                }
+                // What the row is about the centre of each body that carries this one, along its free directions.
+                let (mut own, mut at, mut wrench) = ([0.0; 6], 0, *row);
+                for node in path(tree, sites[*site].place.node) {
+                    let node = &tree.nodes[node];
+                    for (own, s) in own[at..].iter_mut().zip(&node.s[..node.f]) {
+                        *own = dot(s, &wrench);
+                    }
+                    at += node.f;
+                    wrench = shift_wrench(&wrench, &node.r);
+                }
+                self.jac.push(own);
+            }
+        }
     }
 
     fn n(&self) -> usize {
@@ -300,22 +414,23 @@ impl Ports {
     }
 
     /// `load` = Ĵᵀ λ.
-    fn gather(&mut self, entries: &[Entry], jac: &[Six], lambda: &[f64]) {
-        self.load.clear();
-        self.load.resize(self.n(), 0.0);
-        for (entry, &(group, at)) in entries.iter().zip(&self.at) {
-            if self.groups[group].rows {
-                self.load[at..at + entry.n]
-                    .copy_from_slice(&lambda[entry.row..entry.row + entry.n]);
+    fn gather(&mut self, lambda: &[f64]) {
+        let Ports { terms, sites, site_of, jac, load, .. } = self;
+        load.clear();
+        load.resize(self.begin.len() - 1, 0.0);
+        for term in &*terms {
+            let lambda = &lambda[term.row..][..term.n];
+            if let Some(at) = term.rows {
+                load[at..at + term.n].copy_from_slice(lambda);
                 continue;
             }
-            for k in 0..entry.places {
-                let first = self.sites[self.site_of[entry.first + k]].1;
-                for i in 0..entry.n {
-                    let p = lambda[entry.row + i];
-                    let row = &jac[entry.jac + i * entry.places + k];
-                    for (load, x) in self.load[first..].iter_mut().zip(row) {
-                        *load += x * p;
+            for (i, p) in lambda.iter().enumerate().filter(|(_, p)| **p != 0.0) {
+                let rows = &jac[term.jac + i * term.sites..][..term.sites];
+                for (row, site) in rows.iter().zip(&site_of[term.first..]) {
+                    let Site { first, n, .. } = sites[*site];
+                    match <&mut Six>::try_from(&mut load[first..first + n]) {
+                        Ok(load) => (0..6).for_each(|x| load[x] += row[x] * p),
+                        Err(_) => (0..n).for_each(|x| load[first + x] += row[x] * p),
                     }
                 }
             }
@@ -323,97 +438,64 @@ impl Ports {
     }
 
     /// u = Ĵ v̂.
-    fn rates(&self, entries: &[Entry], jac: &[Six], u: &mut [f64]) {
-        for (entry, &(group, at)) in entries.iter().zip(&self.at) {
-            let u = &mut u[entry.row..entry.row + entry.n];
-            if self.groups[group].rows {
-                u.copy_from_slice(&self.v[at..at + entry.n]);
+    fn rates(&self, u: &mut [f64]) {
+        for term in &self.terms {
+            let u = &mut u[term.row..][..term.n];
+            if let Some(at) = term.rows {
+                u.copy_from_slice(&self.v[at..at + term.n]);
                 continue;
             }
-            u.fill(0.0);
-            for k in 0..entry.places {
-                let first = self.sites[self.site_of[entry.first + k]].1;
-                for (i, u) in u.iter_mut().enumerate() {
-                    let row = &jac[entry.jac + i * entry.places + k];
-                    *u += self.v[first..].iter().zip(row).map(|(v, x)| v * x).sum::<f64>();
+            for (u, rows) in u.iter_mut().zip(self.jac[term.jac..].chunks_exact(term.sites.max(1)))
+            {
+                *u = 0.0;
+                for (row, site) in rows.iter().zip(&self.site_of[term.first..]) {
+                    let Site { first, n, .. } = self.sites[*site];
+                    let v = &self.v[first..first + n];
+                    *u += match <&Six>::try_from(v) {
+                        Ok(v) => dot(v, row),
+                        Err(_) => v.iter().zip(row).map(|(v, x)| v * x).sum::<f64>(),
+                    };
                 }
             }
         }
     }
 
     /// u = J v_f + J M⁻¹ Jᵀ λ.
-    pub(super) fn respond(
-        &mut self,
-        entries: &[Entry],
-        jac: &[Six],
-        lambda: &[f64],
-        u: &mut [f64],
-    ) {
-        self.gather(entries, jac, lambda);
-        let n = self.n();
+    pub(super) fn respond(&mut self, lambda: &[f64], u: &mut [f64]) {
+        self.gather(lambda);
         self.v.clone_from(&self.free);
         add_product(&self.g, &self.load, &mut self.v);
-        debug_assert_eq!(self.v.len(), n);
-        self.rates(entries, jac, u);
+        self.rates(u);
     }
 
     /// Factors 1 + Ĝ ĴᵀAĴ.
-    pub(super) fn factor(
-        &mut self,
-        entries: &[Entry],
-        jac: &[Six],
-        a: &Weights,
-    ) -> Result<(), Singular> {
+    pub(super) fn factor(&mut self, a: &Weights) -> Result<(), Singular> {
         let n = self.n();
-        self.begin_b.clear();
-        let mut size = 0;
-        for group in &self.groups {
-            self.begin_b.push(size);
-            size += group.n * group.n;
-        }
-        self.b.clear();
-        self.b.resize(size, 0.0);
-        for ((entry, &(index, at)), (_, m, a)) in entries.iter().zip(&self.at).zip(a.blocks()) {
-            let group = self.groups[index];
-            let b = &mut self.b[self.begin_b[index]..][..group.n * group.n];
-            if group.rows {
-                let at = at - group.first;
-                for i in 0..m {
-                    b[(at + i) * group.n + at..][..m].copy_from_slice(&a[i * m..(i + 1) * m]);
-                }
+        self.weights.copy_from(a);
+        self.b.fill([[0.0; 6]; 6]);
+        let mut pairs = &self.pairs_of_terms[..];
+        for (term, (_, m, a)) in self.terms.iter().zip(a.blocks()) {
+            if term.rows.is_some() {
                 continue;
             }
+            let (own, rest) = pairs.split_at(term.sites * term.sites);
+            pairs = rest;
             if a.iter().all(|a| *a == 0.0) {
                 continue;
             }
-            if let (1, 6, (b, [])) = (entry.places, group.n, b.as_chunks_mut::<6>()) {
-                let own = &jac[entry.jac..entry.jac + m];
-                for i in 0..m {
-                    let mut row = [0.0; 6];
-                    for (own, a) in own.iter().zip(&a[i * m..]) {
-                        (0..6).for_each(|x| row[x] += a * own[x]);
-                    }
-                    for (b, own) in b.iter_mut().zip(&own[i]) {
-                        (0..6).for_each(|x| b[x] += own * row[x]);
+            let rows = &self.jac[term.jac..][..m * term.sites];
+            for from in 0..term.sites {
+                let mut weighted = [[0.0; 6]; 6];
+                for (to, a) in weighted.iter_mut().zip(a.chunks_exact(m)) {
+                    for (row, a) in rows[from..].iter().step_by(term.sites).zip(a) {
+                        (0..6).for_each(|x| to[x] += a * row[x]);
                     }
                 }
-                continue;
-            }
-            for l in 0..entry.places {
-                let column = self.sites[self.site_of[entry.first + l]].1 - group.first;
-                let width = (group.n - column).min(6);
-                for i in 0..m {
-                    let mut row = [0.0; 6];
-                    for j in 0..m {
-                        let own = &jac[entry.jac + j * entry.places + l];
-                        (0..6).for_each(|x| row[x] += a[i * m + j] * own[x]);
-                    }
-                    for k in 0..entry.places {
-                        let first = self.sites[self.site_of[entry.first + k]].1 - group.first;
-                        let own = &jac[entry.jac + i * entry.places + k];
-                        for (x, own) in own.iter().enumerate().take(group.n - first) {
-                            let to = &mut b[(first + x) * group.n + column..][..width];
-                            to.iter_mut().zip(&row).for_each(|(to, row)| *to += own * row);
+                for to in 0..term.sites {
+                    let block = &mut self.b[own[to * term.sites + from]];
+                    for (row, weighted) in rows[to..].iter().step_by(term.sites).zip(&weighted) {
+                        for (block, x) in block.iter_mut().zip(row) {
+                            (0..6).for_each(|y| block[y] += x * weighted[y]);
                         }
                     }
                 }
@@ -421,97 +503,162 @@ impl Ports {
         }
         // 1 + Ĝ B.
         self.matrix.clear(n);
-        let singles = self.singles..n;
+        for ((to, from), block) in self.pairs.iter().zip(&self.b) {
+            let (to, from) = (self.sites[*to], self.sites[*from]);
+            let (to, from) = (to.first..to.first + to.n, from.first..from.first + from.n);
+            add_block(&self.g, to, block, from, &mut self.matrix);
+        }
+        for (term, (_, m, a)) in self.terms.iter().zip(a.blocks()) {
+            if let (Some(at), true) = (term.rows, a.iter().any(|a| *a != 0.0)) {
+                let mut block = [[0.0; 6]; 6];
+                for (block, a) in block.iter_mut().zip(a.chunks_exact(m)) {
+                    block[..m].copy_from_slice(a);
+                }
+                add_block(&self.g, at..at + m, &block, at..at + m, &mut self.matrix);
+            }
+        }
         for i in 0..n {
-            let g = &self.g[i * n..(i + 1) * n];
-            let to = self.matrix.row_mut(i);
-            for (group, b) in
-                self.groups.iter().zip(&self.begin_b).take_while(|(g, _)| g.first < singles.start)
-            {
-                let own = group.first..group.first + group.n;
-                add_row(&g[own.clone()], &self.b[*b..*b + group.n * group.n], &mut to[own]);
-            }
-            let b = &self.b[size - singles.len()..];
-            for ((to, g), b) in to[singles.clone()].iter_mut().zip(&g[singles.clone()]).zip(b) {
-                *to = g * b;
-            }
-            to[i] += 1.0;
+            self.matrix.row_mut(i)[i] += 1.0;
         }
         if self.matrix.factor() { Ok(()) } else { Err(Singular) }
     }
 
+    /// `right` −= B v̂.
+    fn take_away(&mut self) {
+        let Ports { sites, pairs, b, terms, weights, right, v, .. } = self;
+        for ((to, from), block) in pairs.iter().zip(&*b) {
+            let (to, from) = (sites[*to], sites[*from]);
+            let v = &v[from.first..from.first + from.n];
+            let right = &mut right[to.first..to.first + to.n];
+            match <&Six>::try_from(v) {
+                Ok(v) => right.iter_mut().zip(block).for_each(|(to, b)| *to -= dot(b, v)),
+                Err(_) => {
+                    for (to, b) in right.iter_mut().zip(block) {
+                        *to -= b.iter().zip(v).map(|(b, v)| b * v).sum::<f64>();
+                    }
+                }
+            }
+        }
+        for (term, (_, m, a)) in terms.iter().zip(weights.blocks()) {
+            let Some(at) = term.rows else { continue };
+            for (to, a) in right[at..at + m].iter_mut().zip(a.chunks_exact(m)) {
+                *to -= a.iter().zip(&v[at..at + m]).map(|(a, v)| a * v).sum::<f64>();
+            }
+        }
+    }
+
     /// u = Ĵ v̂ of (1 + Ĝ B) v̂ = v̂_f + Ĝ Ĵᵀ c, refined once.
-    pub(super) fn solve(&mut self, entries: &[Entry], jac: &[Six], c: &[f64], u: &mut [f64]) {
-        self.gather(entries, jac, c);
-        let n = self.n();
+    pub(super) fn solve(&mut self, c: &[f64], u: &mut [f64]) {
+        self.gather(c);
         self.v.clear();
-        self.v.resize(n, 0.0);
-        for _ in 0..2 {
+        self.v.resize(self.n(), 0.0);
+        for refined in [false, true] {
             // Ĝ (Ĵᵀc − B v̂) + v̂_f − v̂.
             self.right.clone_from(&self.load);
-            for (group, b) in self.groups.iter().zip(&self.begin_b) {
-                let own = group.first..group.first + group.n;
-                for (to, b) in self.right[own.clone()]
-                    .iter_mut()
-                    .zip(self.b[*b..].chunks_exact(group.n.max(1)))
-                {
-                    *to -= b.iter().zip(&self.v[own.clone()]).map(|(b, v)| b * v).sum::<f64>();
-                }
+            if refined {
+                self.take_away();
             }
             self.left.clear();
             self.left.extend(self.free.iter().zip(&self.v).map(|(free, v)| free - v));
             add_product(&self.g, &self.right, &mut self.left);
             self.matrix.add_solution(&self.left, &mut self.v);
         }
-        self.rates(entries, jac, u);
+        self.rates(u);
     }
 
     /// Diagonal of J M⁻¹ Jᵀ.
-    pub(super) fn diagonal(&self, entries: &[Entry], jac: &[Six], k: &mut [f64]) {
+    pub(super) fn diagonal(&self, k: &mut [f64]) {
         let n = self.n();
-        for (entry, &(group, at)) in entries.iter().zip(&self.at) {
-            for i in 0..entry.n {
-                if self.groups[group].rows {
-                    k[entry.row + i] = self.g[(at + i) * n + at + i];
-                    continue;
+        for term in &self.terms {
+            let k = &mut k[term.row..][..term.n];
+            if let Some(at) = term.rows {
+                for (i, k) in k.iter_mut().enumerate() {
+                    *k = self.g[(at + i) * n + at + i];
                 }
-                let mut sum = 0.0;
-                for a in 0..entry.places {
-                    let first = self.sites[self.site_of[entry.first + a]].1;
-                    let own = &jac[entry.jac + i * entry.places + a];
-                    for b in 0..entry.places {
-                        let second = self.sites[self.site_of[entry.first + b]].1;
-                        let other = &jac[entry.jac + i * entry.places + b];
-                        for (x, own) in own.iter().enumerate().filter(|(_, own)| **own != 0.0) {
-                            let g = &self.g[(first + x) * n..][..n];
+                continue;
+            }
+            k.fill(0.0);
+            let rows = &self.jac[term.jac..][..term.n * term.sites];
+            for a in 0..term.sites {
+                for b in 0..=a {
+                    let [to, from] = [a, b].map(|site| self.sites[self.site_of[term.first + site]]);
+                    let twice = if a == b { 1.0 } else { 2.0 };
+                    for (i, k) in k.iter_mut().enumerate() {
+                        let [own, other] = [a, b].map(|site| &rows[i * term.sites + site]);
+                        let mut sum = 0.0;
+                        for (own, g) in
+                            own.iter().zip(self.g[to.first * n..].chunks_exact(n)).take(to.n)
+                        {
+                            let g = &g[from.first..from.first + from.n];
                             sum += own
-                                * g[second..].iter().zip(other).map(|(g, y)| g * y).sum::<f64>();
+                                * match <&Six>::try_from(g) {
+                                    Ok(g) => dot(g, other),
+                                    Err(_) => g.iter().zip(other).map(|(g, x)| g * x).sum::<f64>(),
+                                };
                         }
+                        *k += twice * sum;
                     }
                 }
-                k[entry.row + i] = sum;
             }
         }
     }
 }
 
-/// to += g B of a group.
-#[inline(always)]
-fn add_row(g: &[f64], b: &[f64], to: &mut [f64]) {
-    // One body, mostly.
-    if let (Ok(to), (b, [])) = (<&mut Six>::try_from(&mut *to), b.as_chunks::<6>()) {
-        let mut sum = [F::ZERO; 2];
-        for (g, [b0, b1, b2, b3, b4, b5]) in g.iter().zip(b) {
-            let g = F::splat(*g);
-            sum[0] += g * F::new([*b0, *b1, *b2, *b3]);
-            sum[1] += g * F::new([*b4, *b5, 0.0, 0.0]);
-        }
-        let [[a, b, c, d], [e, f, ..]] = sum.map(F::to_array);
-        *to = [a, b, c, d, e, f];
-        return;
+/// Columns `from` += columns `to` of G times a block.
+fn add_block(g: &[f64], to: Range<usize>, block: &Block, from: Range<usize>, out: &mut Dense) {
+    match to.len() {
+        1 => add_rows::<1>(g, to, block, from, out),
+        2 => add_rows::<2>(g, to, block, from, out),
+        3 => add_rows::<3>(g, to, block, from, out),
+        4 => add_rows::<4>(g, to, block, from, out),
+        5 => add_rows::<5>(g, to, block, from, out),
+        _ => add_rows::<6>(g, to, block, from, out),
     }
-    for (g, b) in g.iter().zip(b.chunks_exact(to.len())) {
-        to.iter_mut().zip(b).for_each(|(to, b)| *to += g * b);
+}
+
+#[inline(always)]
+fn add_rows<const N: usize>(
+    g: &[f64],
+    to: Range<usize>,
+    block: &Block,
+    from: Range<usize>,
+    out: &mut Dense,
+) {
+    let low: [F; N] = std::array::from_fn(|i| {
+        let [a, b, c, d, ..] = block[i];
+        F::new([a, b, c, d])
+    });
+    let high: [F; N] = std::array::from_fn(|i| F::new([block[i][4], block[i][5], 0.0, 0.0]));
+    let n = out.n();
+    for (i, g) in g.chunks_exact(n).enumerate() {
+        let Some(g) = g[to.start..].first_chunk::<N>() else { continue };
+        let out = &mut out.row_mut(i)[from.clone()];
+        let sum = |lanes: &[F; N]| {
+            let mut sum = F::splat(g[0]) * lanes[0];
+            for k in 1..N {
+                sum += F::splat(g[k]) * lanes[k];
+            }
+            sum.to_array()
+        };
+        let [a, b, c, d] = sum(&low);
+        match out {
+            [x] => *x += a,
+            [x, y, z] => {
+                *x += a;
+                *y += b;
+                *z += c;
+            }
+            out => {
+                let [e, f, ..] = sum(&high);
+                match <&mut Six>::try_from(&mut *out) {
+                    Ok(out) => {
+                        let sum = [a, b, c, d, e, f];
+                        (0..6).for_each(|x| out[x] += sum[x]);
+                    }
+                    Err(_) => out.iter_mut().zip([a, b, c, d, e]).for_each(|(out, x)| *out += x),
+                }
+            }
+        }
     }
 }
 

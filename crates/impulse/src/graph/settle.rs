@@ -34,9 +34,11 @@ const SHORT_STEP: f64 = 0.1;
 const BAND: f64 = 0.5;
 
 /// Most passes of a velocity correction, and the part of the velocity tolerance at which they end. The law works with rates against what they are
-/// to be; each pass begins from the velocities of the one before, so that nothing large cancels.
+/// to be; each pass begins from the velocities of the one before, so that nothing large cancels. What the law itself leaves, where rows contradict each
+/// other, no pass takes away: they end at this many times that.
 const VELOCITY_PASSES: u64 = 3;
 const RATES_PART: f64 = 0.1;
+const OF_THE_LAW: f64 = 2.0;
 
 /// A worst error that grows to this times the first is lost.
 const LOST: f64 = 1e4;
@@ -174,7 +176,7 @@ pub(crate) fn settle_velocities(
         let found = loop {
             let found = graph.solve(rows, bodies, true);
             passes += 1;
-            if open_rates(rows, bodies) <= near || passes >= VELOCITY_PASSES {
+            if open_rates(rows, bodies) <= near.max(left(found)) || passes >= VELOCITY_PASSES {
                 break found;
             }
         };
@@ -243,7 +245,8 @@ pub(crate) fn settle_kick(
             }
             let settled = change <= near || loads.drives.are_straight(dt, near);
             let least = RATES_PART * method.velocity_tolerance.max(bodies.velocity_floor());
-            let exact = open_rates(rows, bodies) <= least || u64::from(round) >= VELOCITY_PASSES;
+            let exact = open_rates(rows, bodies) <= least.max(left(loose))
+                || u64::from(round) >= VELOCITY_PASSES;
             if settled && exact {
                 // What joints gave is what the loads at these velocities left to them.
                 previous_twists.copy_from_slice(&bodies.twists);
@@ -332,6 +335,12 @@ impl Graph {
         }
         self.begin(bodies);
     }
+}
+
+/// Rates that a solution of the law leaves open where rows contradict each other, m/s.
+fn left(outcome: Option<Outcome>) -> f64 {
+    let open = outcome.filter(|outcome| outcome.ended != Ended::Solved);
+    open.map_or(0.0, |outcome| OF_THE_LAW * outcome.residual)
 }
 
 fn stopped(outcome: Option<Outcome>) -> bool {
