@@ -15,6 +15,7 @@ mod explain;
 pub mod flight;
 mod graph;
 mod hand;
+mod hinges;
 mod joints;
 mod kick;
 mod lanes;

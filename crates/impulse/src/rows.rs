@@ -9,6 +9,8 @@ use gelenk_model::{Flight, Model, State, Twist};
 
 use crate::bounds::{Bound, Mode};
 use crate::contact::{Contact, Part};
+use crate::hinges::Hinges;
+use crate::lanes::{F, mul_add};
 use crate::scratch::Bodies;
 use crate::small;
 
@@ -65,7 +67,7 @@ pub struct Rows {
     pub body_list: Vec<usize>,
     /// Jacobians, row-major, 6 columns a body; written by [`prepare`](Rows::prepare).
     pub jac: Vec<f64>,
-    /// Responses M⁻¹ Jᵀ in the same layout; written by [`prepare`](Rows::prepare).
+    /// Responses M⁻¹ Jᵀ in the same layout; written by [`prepare`](Rows::prepare), those of equations by [`respond_all`](Rows::respond_all).
     pub response: Vec<f64>,
     /// K⁻¹ of each block, n_rows × n_rows; written by [`invert_blocks`](Rows::invert_blocks).
     pub k_inv: Vec<f64>,
@@ -81,7 +83,8 @@ pub struct Rows {
     pub work_allowed: f64,
     /// Whether a one-sided block is slack, C < −tolerance; written by [`set_slack`](Rows::set_slack). (n blocks)
     pub slack: Vec<bool>,
-    /// Whether `k_inv` belongs to the poses of the bodies.
+    /// Whether `response` of equations, and `k_inv`, belong to the poses of the bodies.
+    responds: bool,
     k_ready: bool,
     /// Whether the damped factor of the direct solver does.
     pub(crate) shared: bool,
@@ -123,6 +126,8 @@ pub struct Rows {
     pub(crate) loose: f64,
     /// Contact and part of each of their blocks.
     pub(crate) roles: Vec<(usize, Part)>,
+    /// Those of hinges, which are looked at four at a time; constant.
+    pub(crate) hinges: Hinges,
     /// Largest eigenvalue of K of each of their blocks; written by [`prepare`](Rows::prepare).
     pub(crate) stiffest: Vec<f64>,
     /// What belongs to the model alone; constant.
@@ -254,6 +259,7 @@ impl Rows {
             target: vec![0.0; n_rows],
             work_allowed: f64::INFINITY,
             slack: vec![false; n_blocks],
+            responds: false,
             k_ready: false,
             shared: false,
             guess: vec![0.0; n_rows],
@@ -276,6 +282,7 @@ impl Rows {
             pushed_out: 0.0,
             pushing_loss: 0.0,
             roles: Vec::new(),
+            hinges: Hinges::new(model),
             stiffest: Vec::new(),
             model_size,
             keeps: false,
@@ -307,28 +314,50 @@ impl Rows {
                     rows.time_rate(&at, work, c_t);
                 }
             }
-            let response = &mut self.response[block.jac..block.jac + n * width];
-            let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
-            let (rows, _) = jac.as_chunks::<6>();
-            let (answers, _) = response.as_chunks_mut::<6>();
-            for (slot, &body) in list.iter().enumerate() {
-                let own = rows.iter().zip(&mut *answers).skip(slot).step_by(list.len());
-                if bodies.fixed[body] {
-                    own.for_each(|(_, answer)| *answer = [0.0; 6]);
-                    continue;
-                }
-                let (mass_inv, inertia_inv) =
-                    (bodies.mass_inv[body], &bodies.inertia_inv_world[body]);
-                for (row, answer) in own {
-                    let turn = inertia_inv * Vec3::new(row[3], row[4], row[5]);
-                    let [x, y, z] = [row[0], row[1], row[2]].map(|x| mass_inv * x);
-                    *answer = [x, y, z, turn.x, turn.y, turn.z];
-                }
+        }
+        for i in 0..self.blocks.len() {
+            if self.blocks[i].bound != Bound::None {
+                self.respond(i, bodies);
             }
         }
+        self.responds = false;
         self.find_stiffest();
         self.k_ready = false;
         self.shared = false;
+    }
+
+    /// M⁻¹ Jᵀ of block `i`.
+    fn respond(&mut self, i: usize, bodies: &Bodies) {
+        let block = &self.blocks[i];
+        let own = block.jac..block.jac + 6 * block.n_rows * block.n_bodies;
+        let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+        let (rows, _) = self.jac[own.clone()].as_chunks::<6>();
+        let (answers, _) = self.response[own].as_chunks_mut::<6>();
+        for (slot, &body) in list.iter().enumerate() {
+            let own = rows.iter().zip(&mut *answers).skip(slot).step_by(list.len());
+            if bodies.fixed[body] {
+                own.for_each(|(_, answer)| *answer = [0.0; 6]);
+                continue;
+            }
+            let (mass_inv, inertia_inv) = (bodies.mass_inv[body], &bodies.inertia_inv_world[body]);
+            for (row, answer) in own {
+                let turn = inertia_inv * Vec3::new(row[3], row[4], row[5]);
+                let [x, y, z] = [row[0], row[1], row[2]].map(|x| mass_inv * x);
+                *answer = [x, y, z, turn.x, turn.y, turn.z];
+            }
+        }
+    }
+
+    /// M⁻¹ Jᵀ of the equations too, for solvers with K of the rows; the graph needs none.
+    pub(crate) fn respond_all(&mut self, bodies: &Bodies) {
+        if !self.responds {
+            for i in 0..self.blocks.len() {
+                if self.blocks[i].bound == Bound::None {
+                    self.respond(i, bodies);
+                }
+            }
+            self.responds = true;
+        }
     }
 
     /// J v + C_t of all blocks that take part. (n_rows)
@@ -351,10 +380,11 @@ impl Rows {
     }
 
     /// Fills K⁻¹ of each block, for solvers that go block by block.
-    pub fn invert_blocks(&mut self) {
+    pub fn invert_blocks(&mut self, bodies: &Bodies) {
         if self.k_ready {
             return;
         }
+        self.respond_all(bodies);
         for block in &self.blocks {
             let (n, width) = (block.n_rows, 6 * block.n_bodies);
             let jac = &self.jac[block.jac..block.jac + n * width];
@@ -506,13 +536,15 @@ impl Rows {
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
         if let &[a, b] = list {
             // Nearly all blocks.
-            let v = both(&twists[a], &twists[b]);
+            let v = both(&twists[a], &twists[b]).map(F::new);
             let n = block.n_rows;
-            let jac = &self.jac[block.jac..block.jac + 12 * n];
+            let (rows, _) = self.jac[block.jac..block.jac + 12 * n].as_chunks::<12>();
             let c_t = &self.c_t[block.first_row..block.first_row + n];
-            for ((row, e), c_t) in jac.chunks_exact(12).zip(e).zip(c_t) {
-                let part = |k: usize| row[k] * v[k] + row[k + 1] * v[k + 1] + row[k + 2] * v[k + 2];
-                *e = (((c_t + part(0)) + part(3)) + part(6)) + part(9);
+            for ((row, e), c_t) in rows.iter().zip(e).zip(c_t) {
+                let (four, _) = row.as_chunks::<4>();
+                let sum = mul_add(F::new(four[1]), v[1], F::new(four[0]) * v[0]);
+                let [x, y, z, w] = mul_add(F::new(four[2]), v[2], sum).to_array();
+                *e = c_t + ((x + y) + (z + w));
             }
             return;
         }
@@ -566,36 +598,19 @@ impl Rows {
         let block = &self.blocks[i];
         let width = 6 * block.n_bodies;
         let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
-        if let &[a, b] = list {
-            let mut delta = [0.0; 12];
-            let response = &self.response[block.jac..block.jac + 12 * p.len()];
-            for (row, p) in response.chunks_exact(12).zip(p) {
-                for k in 0..12 {
-                    delta[k] += row[k] * p;
-                }
-            }
-            for (body, d) in [(a, &delta[..6]), (b, &delta[6..])] {
-                if bodies.fixed[body] {
-                    continue;
-                }
-                let twist = &mut bodies.twists[body];
-                twist.s_dot += Vec3::new(d[0], d[1], d[2]);
-                twist.omega += Vec3::new(d[3], d[4], d[5]);
-                bodies.touch(body);
-            }
-            return;
-        }
         for (slot, &body) in list.iter().enumerate() {
-            let mut delta = [0.0; 6];
-            for (row, p) in p.iter().enumerate() {
-                let response = &self.response[block.jac + row * width + 6 * slot..][..6];
-                for k in 0..6 {
-                    delta[k] += response[k] * p;
-                }
+            if bodies.fixed[body] {
+                continue;
             }
+            let mut sum = [0.0; 6];
+            let (rows, _) = self.jac[block.jac..block.jac + p.len() * width].as_chunks::<6>();
+            for (row, p) in rows[slot..].iter().step_by(list.len()).zip(p) {
+                (0..6).for_each(|k| sum[k] += row[k] * p);
+            }
+            let (mass_inv, inertia_inv) = (bodies.mass_inv[body], &bodies.inertia_inv_world[body]);
             let twist = &mut bodies.twists[body];
-            twist.s_dot += Vec3::new(delta[0], delta[1], delta[2]);
-            twist.omega += Vec3::new(delta[3], delta[4], delta[5]);
+            twist.s_dot += Vec3::new(sum[0], sum[1], sum[2]) * mass_inv;
+            twist.omega += inertia_inv * Vec3::new(sum[3], sum[4], sum[5]);
             bodies.touch(body);
         }
     }
@@ -648,9 +663,9 @@ pub(crate) fn held_part(way: f64, band: f64) -> f64 {
 
 /// The velocities of two bodies as a block's rows take them.
 #[inline]
-fn both(a: &Twist, b: &Twist) -> [f64; 12] {
+fn both(a: &Twist, b: &Twist) -> [[f64; 4]; 3] {
     let ([a, c], [b, d]) = ([&a.s_dot, &a.omega], [&b.s_dot, &b.omega]);
-    [a.x, a.y, a.z, c.x, c.y, c.z, b.x, b.y, b.z, d.x, d.y, d.z]
+    [[a.x, a.y, a.z, c.x], [c.y, c.z, b.x, b.y], [b.z, d.x, d.y, d.z]]
 }
 
 /// What a look-ahead needs to know.

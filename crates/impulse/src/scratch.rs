@@ -236,6 +236,11 @@ struct Four {
     bodies: [usize; LANES],
     axis: [usize; LANES],
     slip: F,
+    gravity: V,
+    /// Their places, axes and axes of symmetry at time t; written by [`read_state`](Bodies::read_state).
+    s: V,
+    rot: M,
+    e: V,
 }
 
 impl Four {
@@ -254,9 +259,22 @@ impl Four {
                 bodies: std::array::from_fn(|k| lane(k).0),
                 axis: std::array::from_fn(|k| lane(k).1),
                 slip: F::new(std::array::from_fn(|k| lane(k).2)),
+                gravity: V::splat(&model.gravity),
+                s: V::ZERO,
+                rot: M { x: V::ZERO, y: V::ZERO, z: V::ZERO },
+                e: V::ZERO,
             }
         };
         (tops.chunks(LANES).map(four).collect(), singles)
+    }
+
+    fn place(&mut self, poses: &[Pose]) {
+        let own = self.bodies.map(|i| &poses[i]);
+        let e: [[f64; 3]; LANES] = std::array::from_fn(|k| own[k].rot.data.0[self.axis[k]]);
+        let entry = |row: usize| F::new([e[0][row], e[1][row], e[2][row], e[3][row]]);
+        self.e = V { x: entry(0), y: entry(1), z: entry(2) };
+        self.s = V::gather(|k| &own[k].s);
+        self.rot = matrices(|k| &own[k].rot);
     }
 }
 
@@ -364,6 +382,7 @@ impl Bodies {
                 }
             }
         }
+        self.fours.iter_mut().for_each(|four| four.place(&self.poses));
         true
     }
 
@@ -444,26 +463,21 @@ impl Bodies {
         }
         let (step, half) = (F::splat(h), F::splat(0.5 * h));
         for four in &self.fours {
-            let own = four.bodies;
-            let poses = own.map(|i| &self.poses[i]);
+            let Four { bodies: own, slip, gravity, s, rot, e, .. } = four;
             let twists = own.map(|i| &self.twists[i]);
             let omega = V::gather(|k| &twists[k].omega);
-            let rot = matrices(own, |i| &self.poses[i].rot);
-            let e: [[f64; 3]; LANES] = std::array::from_fn(|k| poses[k].rot.data.0[four.axis[k]]);
-            let entry = |row: usize| F::new([e[0][row], e[1][row], e[2][row], e[3][row]]);
-            let e = V { x: entry(0), y: entry(1), z: entry(2) };
-            let c = four.slip * omega.dot(e);
-            let turn = Q::exp((omega - e * c) * step) * Q::exp(e * (c * step));
+            let c = *slip * omega.dot(*e);
+            let turn = Q::exp((omega - *e * c) * step) * Q::exp(*e * (c * step));
             let m = turn.matrix();
             let ahead = [(m * rot.x).each(), (m * rot.y).each(), (m * rot.z).each()];
-            let fall =
-                V::gather(|k| &twists[k].s_dot) + V::gather(|k| &self.gravity[own[k]]) * half;
-            let s = (V::gather(|k| &poses[k].s) + fall * step).each();
+            let fall = V::gather(|k| &twists[k].s_dot) + *gravity * half;
+            let s = (*s + fall * step).each();
             let turn = turn.each();
-            for (k, i) in own.into_iter().enumerate() {
+            for (k, &i) in own.iter().enumerate() {
                 self.turn[i] = turn[k];
-                self.ahead[i].s = s[k];
-                for (column, of) in self.ahead[i].rot.data.0.iter_mut().zip(&ahead) {
+                let pose = &mut self.ahead[i];
+                pose.s = s[k];
+                for (column, of) in pose.rot.data.0.iter_mut().zip(&ahead) {
                     *column = [of[k].x, of[k].y, of[k].z];
                 }
                 self.turn_ready[i] = true;
@@ -621,8 +635,8 @@ fn higher(most: f64, x: f64) -> f64 {
 
 /// Matrices of four bodies.
 #[inline(always)]
-fn matrices<'a>(own: [usize; LANES], of: impl Fn(usize) -> &'a Mat3) -> M {
-    let m: [_; LANES] = std::array::from_fn(|k| &of(own[k]).data.0);
+pub(crate) fn matrices<'a>(of: impl Fn(usize) -> &'a Mat3) -> M {
+    let m: [_; LANES] = std::array::from_fn(|k| &of(k).data.0);
     let entry = |column: usize, row: usize| {
         F::new([m[0][column][row], m[1][column][row], m[2][column][row], m[3][column][row]])
     };

@@ -63,7 +63,7 @@ pub(super) struct Factor {
     pairs: Vec<usize>,
     /// H: diagonal blocks first.
     pub h: Vec<Block>,
-    /// W. (n nodes)
+    /// W, its first f rows and columns; the others are 0. (n nodes)
     pub along: Vec<Along>,
     /// Whether H of a node may not be symmetric.
     pub skew: Vec<bool>,
@@ -167,10 +167,10 @@ impl Factor {
 
     /// H = M and W = I ρ ρᵀ of riders, of the whole tree.
     pub(super) fn begin(&mut self, tree: &Tree) {
-        for (node, h) in tree.nodes.iter().zip(&mut self.h) {
+        for ((node, h), along) in tree.nodes.iter().zip(&mut self.h).zip(&mut self.along) {
             *h = mass_matrix(node);
+            along.iter_mut().take(node.f).for_each(|row| row[..node.f].fill(0.0));
         }
-        self.along.fill([[0.0; 6]; 6]);
         for Rider { on, ratio, inertia, .. } in &tree.riders {
             let along = &mut self.along[*on];
             for x in 0..6 {
@@ -198,10 +198,11 @@ impl Factor {
     }
 
     /// H and W of its nodes as in the factor `base` of the tree, no more.
-    pub(super) fn begin_from(&mut self, base: &Factor, bare: &[Block]) {
+    pub(super) fn begin_from(&mut self, tree: &Tree, base: &Factor, bare: &[Block]) {
         for &i in &self.order {
             self.h[i] = bare[i];
-            self.along[i] = base.along[i];
+            let rows = self.along[i].iter_mut().zip(&base.along[i]);
+            rows.take(tree.nodes[i].f).for_each(|(row, from)| *row = *from);
             self.skew[i] = false;
         }
         self.h[bare.len()..].fill([[0.0; 6]; 6]);

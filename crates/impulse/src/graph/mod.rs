@@ -206,8 +206,8 @@ impl Response for Machine {
             self.made = true;
             return Ok(());
         }
-        let Machine { base, whole, bare, .. } = self;
-        whole.begin_from(base, bare);
+        let Machine { tree, base, whole, bare, .. } = self;
+        whole.begin_from(tree, base, bare);
         self.add_weights(a);
         let done = self.whole.eliminate(&self.tree);
         self.weights.copy_from(a);

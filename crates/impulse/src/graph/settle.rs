@@ -446,8 +446,17 @@ fn look_ahead(
     let [mut worst, mut touching] = [0.0; 2];
     let of_contacts = (PASS_PART * rows.overlap_allowed).max(floor);
     let mut c = [0.0; small::MAX];
-    for i in 0..rows.blocks.len() {
-        rows.gap[i] = 0.0;
+    rows.gap.fill(0.0);
+    let hinges = std::mem::take(&mut rows.hinges);
+    hinges.look(&bodies.ahead, |i, c| {
+        if !rows.inactive[i] {
+            let tolerance = rows.blocks[i].tolerance.unwrap_or(method.tolerance).max(floor);
+            note_equation(rows, i, c, h_inv);
+            worst = larger(worst, rows.gap[i] / tolerance);
+        }
+    });
+    let beside = rows.model_size.blocks..rows.blocks.len();
+    for i in hinges.others.iter().copied().chain(beside) {
         if rows.inactive[i] {
             continue;
         }
@@ -463,11 +472,8 @@ fn look_ahead(
         };
         match bound {
             Bound::None => {
-                rows.gap[i] = norm(c);
+                note_equation(rows, i, c, h_inv);
                 worst = larger(worst, rows.gap[i] / tolerance);
-                for k in 0..n {
-                    rows.error[row + k] = (rows.target[row + k] - c[k]) * h_inv;
-                }
             }
             Bound::Disk => {
                 let mut e = [0.0; 2];
@@ -500,7 +506,17 @@ fn look_ahead(
             }
         }
     }
+    rows.hinges = hinges;
     [worst, touching]
+}
+
+/// Notes C(t+h) of an equation, and the change of rates that it lacks.
+fn note_equation(rows: &mut Rows, i: usize, c: &[f64], h_inv: f64) {
+    rows.gap[i] = norm(c);
+    let own = rows.blocks[i].first_row..rows.blocks[i].first_row + c.len();
+    for ((error, target), c) in rows.error[own.clone()].iter_mut().zip(&rows.target[own]).zip(c) {
+        *error = (target - c) * h_inv;
+    }
 }
 
 /// Notes J v + C_t of the equations, and how fast stops and contacts are run into, from the [`rates`] there are.

@@ -357,6 +357,9 @@ impl Tree {
 
 /// S and T of n rows J: Jᵀ = Q R, S spans what is across Q, T = Q R⁻ᵀ; false where rows depend on each other.
 fn free_directions(rows: &[Six; 6], n: usize, s: &mut [Six; 6], t: &mut [Six; 6]) -> bool {
+    if let Some(sigma) = holds_a_point(rows, n) {
+        return about_a_point(rows, n, sigma, s, t);
+    }
     match n {
         1 => split::<1, 5>(rows, s, t),
         2 => split::<2, 4>(rows, s, t),
@@ -365,6 +368,84 @@ fn free_directions(rows: &[Six; 6], n: usize, s: &mut [Six; 6], t: &mut [Six; 6]
         5 => split::<5, 1>(rows, s, t),
         6 => split::<6, 0>(rows, s, t),
         _ => true,
+    }
+}
+
+/// σ where the first three rows hold a point, [σE A], and the others tell of turns alone, [0 K]: ball joints, hinges, universal and fixed joints.
+fn holds_a_point(rows: &[Six; 6], n: usize) -> Option<f64> {
+    let sigma = rows[0][0];
+    let mut off = (sigma.abs() - 1.0).abs();
+    for i in 0..n {
+        for k in 0..3 {
+            off += (rows[i][k] - if i == k { sigma } else { 0.0 }).abs();
+        }
+    }
+    (n >= 3 && off == 0.0).then_some(sigma)
+}
+
+/// S and T of these: with K w = 0, and K w = 1 for each of its rows,
+///
+/// ```text
+/// S = [−σ A w; w],    T = [σ E; 0] of the point,  [−σ A w; w] of the turns
+/// ```
+fn about_a_point(
+    rows: &[Six; 6],
+    n: usize,
+    sigma: f64,
+    s: &mut [Six; 6],
+    t: &mut [Six; 6],
+) -> bool {
+    let turn = |row: &Six| Vec3::new(row[3], row[4], row[5]);
+    let a = [0, 1, 2].map(|i| turn(&rows[i]));
+    let of = |w: &Vec3| {
+        [-sigma * a[0].dot(w), -sigma * a[1].dot(w), -sigma * a[2].dot(w), w.x, w.y, w.z]
+    };
+    for i in 0..3 {
+        t[i] = [0.0; 6];
+        t[i][i] = sigma;
+    }
+    match n {
+        3 => {
+            (0..3).for_each(|k| s[k] = of(&Vec3::ith(k, 1.0)));
+            true
+        }
+        4 => {
+            let k = turn(&rows[3]);
+            let size = k.norm_squared();
+            if !size.is_normal() {
+                return false;
+            }
+            let least = k.abs().imin();
+            let u = k.cross(&Vec3::ith(least, 1.0)).normalize();
+            (s[0], s[1]) = (of(&u), of(&(k.cross(&u) / size.sqrt())));
+            t[3] = of(&(k / size));
+            true
+        }
+        5 => {
+            let (k, l) = (turn(&rows[3]), turn(&rows[4]));
+            let axis = k.cross(&l);
+            let size = axis.norm_squared();
+            let largest = k.norm_squared().max(l.norm_squared());
+            if !(size > DEPENDENT * DEPENDENT * largest * largest && size.is_finite()) {
+                return false;
+            }
+            s[0] = of(&(axis / size.sqrt()));
+            t[3] = of(&(l.cross(&axis) / size));
+            t[4] = of(&(axis.cross(&k) / size));
+            true
+        }
+        _ => {
+            let [k, l, m] = [3, 4, 5].map(|i| turn(&rows[i]));
+            let size = k.dot(&l.cross(&m));
+            let largest = k.norm() * l.norm() * m.norm();
+            if !(size.abs() > DEPENDENT * largest && size.is_finite()) {
+                return false;
+            }
+            t[3] = of(&(l.cross(&m) / size));
+            t[4] = of(&(m.cross(&k) / size));
+            t[5] = of(&(k.cross(&l) / size));
+            true
+        }
     }
 }
 
@@ -450,7 +531,7 @@ fn subtract(a: &mut Six, x: f64, b: &Six) {
 mod tests {
     use super::*;
 
-    /// J S = 0 and J T = 1 for rows of any number.
+    /// J S = 0 and J T = 1 for rows of any number, also where they hold a point.
     #[test]
     fn free_directions_leave_the_rows_alone() {
         let mut seed = 1_u64;
@@ -458,9 +539,14 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
         };
-        for n in 0..=6 {
+        for (n, point) in (0..=6).map(|n| (n, false)).chain((3..=6).map(|n| (n, true))) {
             let mut j = [[0.0; 6]; 6];
             j.iter_mut().take(n).flatten().for_each(|x| *x = next());
+            if point {
+                let unit = |i: usize, k: usize| if i == k { -1.0 } else { 0.0 };
+                (0..n).for_each(|i| (0..3).for_each(|k| j[i][k] = unit(i, k)));
+            }
+            assert_eq!(holds_a_point(&j, n).is_some(), point);
             let (mut s, mut t) = ([[0.0; 6]; 6], [[0.0; 6]; 6]);
             assert!(free_directions(&j, n, &mut s, &mut t));
             for i in 0..n {

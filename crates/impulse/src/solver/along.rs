@@ -212,6 +212,7 @@ impl Solver for Along {
             return Direct.correct_positions(model, method, look, scratch);
         };
         scratch.prepare_rows(model, look.t - look.h, look.coordinates);
+        scratch.rows.respond_all(&scratch.bodies);
         let begun = scratch.bodies.twists.clone();
         let rounds = crossing.close_all(model, method, look, scratch);
         let floor = scratch.bodies.position_floor();
@@ -242,6 +243,7 @@ impl Solver for Along {
             return Direct.correct_velocities(model, method, at, scratch);
         };
         scratch.prepare_rows(model, at.t, at.coordinates);
+        scratch.rows.respond_all(&scratch.bodies);
         let begun = scratch.bodies.twists.clone();
         let bodies = &mut scratch.bodies;
         let slide = crossing.slide(model, &bodies.poses);

@@ -58,7 +58,7 @@ impl Solver for Iterative {
         }
         let floor = scratch.bodies.position_floor();
         if scratch.balls.is_none() {
-            scratch.rows.invert_blocks();
+            scratch.rows.invert_blocks(&scratch.bodies);
         }
         let Scratch { bodies, rows, work, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {
@@ -90,7 +90,7 @@ impl Solver for Iterative {
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         if scratch.balls.is_none() {
-            scratch.rows.invert_blocks();
+            scratch.rows.invert_blocks(&scratch.bodies);
         }
         let Scratch { bodies, rows, anderson, balls, .. } = scratch;
         let found = if let Some(balls) = balls {

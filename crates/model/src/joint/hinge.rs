@@ -51,6 +51,16 @@ impl Hinge {
         ]
     }
 
+    /// The point that both bodies share.
+    pub fn point(&self) -> &Ball {
+        &self.point
+    }
+
+    /// x_b and y_b in b's principal frame.
+    pub fn across(&self) -> [Vec3; 2] {
+        [self.x_b_body, self.y_b_body]
+    }
+
     /// The axis n_a in a's principal frame, of length 1.
     pub fn axis(&self) -> Vec3 {
         self.n_a_body

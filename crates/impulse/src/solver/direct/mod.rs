@@ -180,10 +180,11 @@ pub(super) fn look_at_velocities(tolerance: f64, scratch: &mut Scratch) -> Worst
 
 /// The factor of K at the present rows.
 pub(crate) fn factorize<'a>(
-    rows: &Rows,
+    rows: &mut Rows,
     bodies: &Bodies,
     direct: &'a mut Option<Box<Factor>>,
 ) -> &'a mut Factor {
+    rows.respond_all(bodies);
     let factor = direct.get_or_insert_with(|| Box::new(Factor::new(rows, &bodies.fixed)));
     if !factor.ready || !factor.whole() {
         factor.refresh(rows);
