@@ -24,12 +24,13 @@ use gelenk_model::Model;
 use gelenk_model::rows::RowKind;
 
 use crate::bounds::Bound;
+use crate::lanes::F;
 use crate::rows::Rows;
 use crate::scratch::Bodies;
 use factor::{Along, Factor, momentum};
 use ports::Ports;
 use redundant::Redundant;
-use small::{Block, Six, dot, shift_velocity, shift_wrench, six, times, twist};
+use small::{Block, Six, dot, narrow, plus, shift_velocity, shift_wrench, six, times, twist, wide};
 use tree::{Tree, WORLD};
 
 /// Rates this small, m/s, need no further level of the law: further levels for the last digit made three quarters of all factors.
@@ -413,16 +414,19 @@ impl Machine {
                         let place = whole.place(to.node, from.node);
                         &mut whole.h[place]
                     };
+                    let mut sum = [[F::ZERO; 2]; 6];
                     for i in 0..n {
-                        let mut row = [0.0; 6];
+                        let mut weighted = [F::ZERO; 2];
                         for j in 0..n {
-                            let other = &jac[entry.jac + j * m + l];
-                            (0..6).for_each(|x| row[x] += a[i * n + j] * other[x]);
+                            let other = wide(&jac[entry.jac + j * m + l]);
+                            weighted = plus(weighted, a[i * n + j], &other);
                         }
-                        let own = &jac[entry.jac + i * m + k];
-                        for x in 0..6 {
-                            (0..6).for_each(|y| block[x][y] += own[x] * row[y]);
+                        for (sum, x) in sum.iter_mut().zip(jac[entry.jac + i * m + k]) {
+                            *sum = plus(*sum, x, &weighted);
                         }
+                    }
+                    for (block, sum) in block.iter_mut().zip(sum) {
+                        block.iter_mut().zip(narrow(sum)).for_each(|(block, x)| *block += x);
                     }
                 }
             }

@@ -15,7 +15,7 @@ use gelenk_law::{Singular, Weights};
 
 use super::dense::Dense;
 use super::factor::Factor;
-use super::small::{Block, Six, dot, shift_wrench};
+use super::small::{Six, Wide, dot, narrow, plus, products, shift_wrench, sum, wide, wide_part};
 use super::tree::{Tree, WORLD};
 use super::{Entry, Place};
 use crate::lanes::{F, LANES, lanes};
@@ -86,13 +86,13 @@ pub(super) struct Ports {
     terms: Vec<Term>,
     /// Sites of the terms.
     site_of: Vec<usize>,
-    jac: Vec<Six>,
+    jac: Vec<Wide>,
     /// Pairs of sites on which one row acts, and those of each term.
     pairs: Vec<(usize, usize)>,
     pair_of: Vec<usize>,
     pairs_of_terms: Vec<usize>,
     /// Ĵᵀ A Ĵ, a block a pair.
-    b: Vec<Block>,
+    b: Vec<[Wide; 6]>,
     /// Parts of all directions, and where those of each begin.
     parts: Vec<Part>,
     begin: Vec<usize>,
@@ -282,7 +282,7 @@ impl Ports {
             }
         }
         b.clear();
-        b.resize(pairs.len(), [[0.0; 6]; 6]);
+        b.resize(pairs.len(), [[F::ZERO; 2]; 6]);
     }
 
     /// The Jacobian at the present poses.
@@ -294,14 +294,13 @@ impl Ports {
         self.jac.clear();
         for (term, entry) in terms.iter().zip(entries) {
             if term.rows.is_some() {
-                let zero = [0.0; 6];
-                self.jac.extend(std::iter::repeat_n(zero, term.n * term.sites));
+                self.jac.extend(std::iter::repeat_n([F::ZERO; 2], term.n * term.sites));
                 continue;
             }
             let rows = jac[entry.jac..].chunks_exact(entry.places).take(entry.n);
             for (row, site) in rows.flat_map(|rows| rows.iter().zip(&site_of[term.first..])) {
                 if !sites[*site].path {
-                    self.jac.push(*row);
+                    self.jac.push(wide(row));
                     continue;
                 }
                 // What the row is about the centre of each body that carries this one, along its free directions.
@@ -314,7 +313,7 @@ impl Ports {
                     at += node.f;
                     wrench = shift_wrench(&wrench, &node.r);
                 }
-                self.jac.push(own);
+                self.jac.push(wide(&own));
             }
         }
     }
@@ -424,15 +423,15 @@ impl Ports {
                 load[at..at + term.n].copy_from_slice(lambda);
                 continue;
             }
-            for (i, p) in lambda.iter().enumerate().filter(|(_, p)| **p != 0.0) {
-                let rows = &jac[term.jac + i * term.sites..][..term.sites];
-                for (row, site) in rows.iter().zip(&site_of[term.first..]) {
-                    let Site { first, n, .. } = sites[*site];
-                    match <&mut Six>::try_from(&mut load[first..first + n]) {
-                        Ok(load) => (0..6).for_each(|x| load[x] += row[x] * p),
-                        Err(_) => (0..n).for_each(|x| load[first + x] += row[x] * p),
-                    }
-                }
+            if lambda.iter().all(|p| *p == 0.0) {
+                continue;
+            }
+            for (at, site) in site_of[term.first..][..term.sites].iter().enumerate() {
+                let rows = jac[term.jac + at..].iter().step_by(term.sites);
+                let sum = rows.zip(lambda).fold([F::ZERO; 2], |sum, (row, p)| plus(sum, *p, row));
+                let Site { first, n, .. } = sites[*site];
+                let load = load[first..first + n].iter_mut();
+                load.zip(narrow(sum)).for_each(|(load, x)| *load += x);
             }
         }
     }
@@ -445,18 +444,16 @@ impl Ports {
                 u.copy_from_slice(&self.v[at..at + term.n]);
                 continue;
             }
-            for (u, rows) in u.iter_mut().zip(self.jac[term.jac..].chunks_exact(term.sites.max(1)))
-            {
-                *u = 0.0;
-                for (row, site) in rows.iter().zip(&self.site_of[term.first..]) {
-                    let Site { first, n, .. } = self.sites[*site];
-                    let v = &self.v[first..first + n];
-                    *u += match <&Six>::try_from(v) {
-                        Ok(v) => dot(v, row),
-                        Err(_) => v.iter().zip(row).map(|(v, x)| v * x).sum::<f64>(),
-                    };
+            let mut sums = [F::ZERO; 6];
+            for (at, site) in self.site_of[term.first..][..term.sites].iter().enumerate() {
+                let Site { first, n, .. } = self.sites[*site];
+                let v = wide_part(&self.v[first..first + n]);
+                let rows = self.jac[term.jac + at..].iter().step_by(term.sites);
+                for (own, row) in sums.iter_mut().take(term.n).zip(rows) {
+                    *own = products(*own, row, &v);
                 }
             }
+            u.iter_mut().zip(sums).for_each(|(u, own)| *u = sum(own));
         }
     }
 
@@ -472,7 +469,7 @@ impl Ports {
     pub(super) fn factor(&mut self, a: &Weights) -> Result<(), Singular> {
         let n = self.n();
         self.weights.copy_from(a);
-        self.b.fill([[0.0; 6]; 6]);
+        self.b.fill([[F::ZERO; 2]; 6]);
         let mut pairs = &self.pairs_of_terms[..];
         for (term, (_, m, a)) in self.terms.iter().zip(a.blocks()) {
             if term.rows.is_some() {
@@ -485,17 +482,17 @@ impl Ports {
             }
             let rows = &self.jac[term.jac..][..m * term.sites];
             for from in 0..term.sites {
-                let mut weighted = [[0.0; 6]; 6];
+                let mut weighted = [[F::ZERO; 2]; 6];
                 for (to, a) in weighted.iter_mut().zip(a.chunks_exact(m)) {
                     for (row, a) in rows[from..].iter().step_by(term.sites).zip(a) {
-                        (0..6).for_each(|x| to[x] += a * row[x]);
+                        *to = plus(*to, *a, row);
                     }
                 }
                 for to in 0..term.sites {
                     let block = &mut self.b[own[to * term.sites + from]];
                     for (row, weighted) in rows[to..].iter().step_by(term.sites).zip(&weighted) {
-                        for (block, x) in block.iter_mut().zip(row) {
-                            (0..6).for_each(|y| block[y] += x * weighted[y]);
+                        for (block, x) in block.iter_mut().zip(narrow(*row)) {
+                            *block = plus(*block, x, weighted);
                         }
                     }
                 }
@@ -510,9 +507,9 @@ impl Ports {
         }
         for (term, (_, m, a)) in self.terms.iter().zip(a.blocks()) {
             if let (Some(at), true) = (term.rows, a.iter().any(|a| *a != 0.0)) {
-                let mut block = [[0.0; 6]; 6];
+                let mut block = [[F::ZERO; 2]; 6];
                 for (block, a) in block.iter_mut().zip(a.chunks_exact(m)) {
-                    block[..m].copy_from_slice(a);
+                    *block = wide_part(a);
                 }
                 add_block(&self.g, at..at + m, &block, at..at + m, &mut self.matrix);
             }
@@ -528,16 +525,9 @@ impl Ports {
         let Ports { sites, pairs, b, terms, weights, right, v, .. } = self;
         for ((to, from), block) in pairs.iter().zip(&*b) {
             let (to, from) = (sites[*to], sites[*from]);
-            let v = &v[from.first..from.first + from.n];
+            let v = wide_part(&v[from.first..from.first + from.n]);
             let right = &mut right[to.first..to.first + to.n];
-            match <&Six>::try_from(v) {
-                Ok(v) => right.iter_mut().zip(block).for_each(|(to, b)| *to -= dot(b, v)),
-                Err(_) => {
-                    for (to, b) in right.iter_mut().zip(block) {
-                        *to -= b.iter().zip(v).map(|(b, v)| b * v).sum::<f64>();
-                    }
-                }
-            }
+            right.iter_mut().zip(block).for_each(|(to, b)| *to -= sum(products(F::ZERO, b, &v)));
         }
         for (term, (_, m, a)) in terms.iter().zip(weights.blocks()) {
             let Some(at) = term.rows else { continue };
@@ -583,20 +573,18 @@ impl Ports {
                 for b in 0..=a {
                     let [to, from] = [a, b].map(|site| self.sites[self.site_of[term.first + site]]);
                     let twice = if a == b { 1.0 } else { 2.0 };
+                    let mut g = [[F::ZERO; 2]; 6];
+                    let rows_of = self.g[to.first * n..].chunks_exact(n).take(to.n);
+                    for (g, row) in g.iter_mut().zip(rows_of) {
+                        *g = wide_part(&row[from.first..from.first + from.n]);
+                    }
                     for (i, k) in k.iter_mut().enumerate() {
                         let [own, other] = [a, b].map(|site| &rows[i * term.sites + site]);
-                        let mut sum = 0.0;
-                        for (own, g) in
-                            own.iter().zip(self.g[to.first * n..].chunks_exact(n)).take(to.n)
-                        {
-                            let g = &g[from.first..from.first + from.n];
-                            sum += own
-                                * match <&Six>::try_from(g) {
-                                    Ok(g) => dot(g, other),
-                                    Err(_) => g.iter().zip(other).map(|(g, x)| g * x).sum::<f64>(),
-                                };
+                        let mut answer = [F::ZERO; 2];
+                        for (x, g) in narrow(*own).into_iter().zip(&g) {
+                            answer = plus(answer, x, g);
                         }
-                        *k += twice * sum;
+                        *k += twice * sum(products(F::ZERO, &answer, other));
                     }
                 }
             }
@@ -605,7 +593,7 @@ impl Ports {
 }
 
 /// Columns `from` += columns `to` of G times a block.
-fn add_block(g: &[f64], to: Range<usize>, block: &Block, from: Range<usize>, out: &mut Dense) {
+fn add_block(g: &[f64], to: Range<usize>, block: &[Wide; 6], from: Range<usize>, out: &mut Dense) {
     match to.len() {
         1 => add_rows::<1>(g, to, block, from, out),
         2 => add_rows::<2>(g, to, block, from, out),
@@ -620,15 +608,12 @@ fn add_block(g: &[f64], to: Range<usize>, block: &Block, from: Range<usize>, out
 fn add_rows<const N: usize>(
     g: &[f64],
     to: Range<usize>,
-    block: &Block,
+    block: &[Wide; 6],
     from: Range<usize>,
     out: &mut Dense,
 ) {
-    let low: [F; N] = std::array::from_fn(|i| {
-        let [a, b, c, d, ..] = block[i];
-        F::new([a, b, c, d])
-    });
-    let high: [F; N] = std::array::from_fn(|i| F::new([block[i][4], block[i][5], 0.0, 0.0]));
+    let low: [F; N] = std::array::from_fn(|i| block[i][0]);
+    let high: [F; N] = std::array::from_fn(|i| block[i][1]);
     let n = out.n();
     for (i, g) in g.chunks_exact(n).enumerate() {
         let Some(g) = g[to.start..].first_chunk::<N>() else { continue };

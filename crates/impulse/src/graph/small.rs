@@ -3,11 +3,63 @@
 use gelenk_model::Twist;
 use gelenk_model::math::Vec3;
 
+use crate::lanes::{F, mul_add};
+
 /// A velocity or a wrench of a body about its centre.
 pub(super) type Six = [f64; 6];
 
 /// A 6 × 6 block, row by row.
 pub(super) type Block = [Six; 6];
+
+/// Six numbers in whole lanes.
+pub(super) type Wide = [F; 2];
+
+/// A row in lanes.
+#[inline(always)]
+pub(super) fn wide(row: &Six) -> Wide {
+    let [a, b, c, d, e, f] = *row;
+    [F::new([a, b, c, d]), F::new([e, f, 0.0, 0.0])]
+}
+
+/// The same of up to six numbers.
+#[inline(always)]
+pub(super) fn wide_part(row: &[f64]) -> Wide {
+    match <&Six>::try_from(row) {
+        Ok(row) => wide(row),
+        Err(_) => {
+            let mut six = [0.0; 6];
+            six.iter_mut().zip(row).for_each(|(six, x)| *six = *x);
+            wide(&six)
+        }
+    }
+}
+
+/// The six numbers.
+#[inline(always)]
+pub(super) fn narrow(row: Wide) -> Six {
+    let ([a, b, c, d], [e, f, ..]) = (row[0].to_array(), row[1].to_array());
+    [a, b, c, d, e, f]
+}
+
+/// to + a row.
+#[inline(always)]
+pub(super) fn plus(to: Wide, a: f64, row: &Wide) -> Wide {
+    let a = F::splat(a);
+    [mul_add(a, row[0], to[0]), mul_add(a, row[1], to[1])]
+}
+
+/// Products of numbers at the same place, in lanes that are still to be summed.
+#[inline(always)]
+pub(super) fn products(sum: F, a: &Wide, b: &Wide) -> F {
+    mul_add(a[1], b[1], mul_add(a[0], b[0], sum))
+}
+
+/// The sum of all lanes, always in one order.
+#[inline(always)]
+pub(super) fn sum(lanes: F) -> f64 {
+    let [a, b, c, d] = lanes.to_array();
+    (a + b) + (c + d)
+}
 
 /// Below this part of the largest, a scaled pivot belongs to a direction without inertia: it keeps its velocity.
 const WITHOUT_INERTIA: f64 = 1e-13;
