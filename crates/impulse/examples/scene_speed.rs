@@ -1,5 +1,5 @@
 //! Speed of a model of the gallery or of a file: `cargo run --release -p gelenk-impulse --example scene_speed -- hexapod 0.005 1000`,
-//! with other values for parameters after it: `stride=0 lift=0`, and for the settings of the run: `tolerance=1e-6 contact=coarse`.
+//! with other values for parameters after it: `stride=0 lift=0`, for the settings of the run: `tolerance=1e-6 contact=coarse`, and `events=20` to see the first ones.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 
 use std::path::Path;
@@ -18,7 +18,10 @@ fn main() {
     let pairs: Vec<(String, String)> = others.iter().filter_map(pair).collect();
     let setting = |key: &str| pairs.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
     let (tolerance, contact) = (setting("tolerance"), setting("contact"));
-    let overrides = pairs.into_iter().filter(|(k, _)| k != "tolerance" && k != "contact").collect();
+    let shown = setting("events").map_or(0, |v| v.parse().expect("a number"));
+    let settings_of_the_run = ["tolerance", "contact", "events"];
+    let overrides =
+        pairs.into_iter().filter(|(k, _)| !settings_of_the_run.contains(&k.as_str())).collect();
     let options = gelenk_model::LoadOptions { overrides, ..gelenk_model::LoadOptions::default() };
     let loaded = match gelenk_scenes::scene(name) {
         Some(scene) => gelenk_model::load_text(name, scene.text, &options),
@@ -47,6 +50,9 @@ fn main() {
     );
     println!("  {:?}", simulation.ways());
     let events = simulation.take_events();
+    for event in events.iter().take(shown) {
+        println!("  {:.6} s {} {:?}: {}", event.time, event.kind, event.between, event.detail);
+    }
     let count = |kind: &str| events.iter().filter(|event| event.kind == kind).count();
     println!(
         "  {} impacts, {} times halved, overlap {:.1e} m",

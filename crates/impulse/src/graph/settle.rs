@@ -30,6 +30,11 @@ const LEFT_PART: f64 = 0.4;
 const CONTACT_PASSES: u64 = 10;
 const SHORT_STEP: f64 = 0.1;
 
+/// Passes that leave more than this part of the worst error do nothing; after so many in a row none will: what the law left is what it leaves. A quadruped that begins inside
+/// the ground made 40 passes of one and the same answer, 18,600 of its 26,000 factors.
+const STALLED: f64 = 0.9;
+const STALLS: u32 = 2;
+
 /// What touches stays within this part of the tolerance.
 const BAND: f64 = 0.5;
 
@@ -106,7 +111,8 @@ pub(crate) fn settle_positions(
         take_guess(rows);
         apply(rows, bodies);
         let fine = method.converges_fine(floor);
-        let (mut first, mut before) = (f64::INFINITY, f64::INFINITY);
+        let (mut first, mut before, mut last, mut stalls) =
+            (f64::INFINITY, f64::INFINITY, f64::INFINITY, 0);
         let mut lost = None;
         if !(rates(rows, bodies) <= POOR_GUESS) {
             // A kick or an impact makes light bodies so fast that free flight may end anywhere: first J v = 0.
@@ -119,8 +125,11 @@ pub(crate) fn settle_positions(
             let [joints, contacts] = look_ahead(model, method, look, floor, scratch);
             let worst = larger(joints, contacts);
             let Scratch { rows, bodies, .. } = &mut *scratch;
-            let patient = passes < PATIENT_PASSES || contacts > LEFT_PART / PASS_PART;
-            let late = passes >= CONTACT_PASSES && contacts.is_finite();
+            stalls = if worst > STALLED * last { stalls + 1 } else { 0 };
+            last = worst;
+            let stalled = stalls >= STALLS;
+            let patient = passes < PATIENT_PASSES && !stalled || contacts > LEFT_PART / PASS_PART;
+            let late = (passes >= CONTACT_PASSES || stalled) && contacts.is_finite();
             let bounded = late && look.h.abs() < SHORT_STEP * rows.whole_step.abs();
             // What is left within tolerance comes from the same side in every step, and its work would add up; of a tree alone a pass is one solve.
             let gains =
@@ -138,7 +147,13 @@ pub(crate) fn settle_positions(
                 return Some(Ok(passes));
             }
             first = if passes == 0 { worst.max(1.0) } else { first };
-            if worst.is_nan() || worst > LOST * first || stopped(lost) || late && joints < 1.0 {
+            let lasts = stalled && worst >= 1.0;
+            if worst.is_nan()
+                || worst > LOST * first
+                || stopped(lost)
+                || lasts
+                || late && joints < 1.0
+            {
                 break;
             }
             lost = graph.solve(rows, bodies, false);
