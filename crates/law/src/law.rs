@@ -130,10 +130,15 @@ impl Law {
         }
         system.project(&mut work.best);
         lambda.copy_from_slice(&work.best);
-        if found.level == Level::Relaxed || !work.newton.velocity_of(lambda, &mut work.u) {
+        let known = found.level != Level::Relaxed && work.newton.velocity_of(lambda, &mut work.u);
+        if !known {
             system.velocity(lambda, &mut work.u);
         }
-        let residual = system.residual(lambda, &work.u).largest;
+        let residual = if known && found.level == Level::Newton && more == 0 {
+            found.r
+        } else {
+            system.residual(lambda, &work.u).largest
+        };
         let ended = if system.stopped {
             Ended::Stopped
         } else if residual <= system.goal(lambda) {

@@ -6,7 +6,7 @@
 //! v_c = X v_p + S q̇ + T e,    J_c S = 0,  J_c T = 1,    J_p v_p + J_c v_c = e
 //! ```
 //! S holds the free directions (6 × f), T closes gaps, X carries a velocity from the parent's centre to the child's. Both come from J_c
-//! alone by orthogonalization, so that any joint has them.
+//! alone, so that any joint has them.
 
 use gelenk_model::math::{Mat3, Vec3};
 
@@ -19,7 +19,7 @@ use crate::scratch::Bodies;
 /// No node: the fixed world.
 pub(super) const WORLD: usize = usize::MAX;
 
-/// Below this part of the largest, a diagonal entry of R says that rows of one joint depend on each other.
+/// Below this part of their size, what a row adds to the others of its joint counts as nothing: they depend on each other.
 const DEPENDENT: f64 = 1e-10;
 
 /// A body that moves.
@@ -355,175 +355,95 @@ impl Tree {
     }
 }
 
-/// S and T of n rows J: Jᵀ = Q R, S spans what is across Q, T = Q R⁻ᵀ; false where rows depend on each other.
-fn free_directions(rows: &[Six; 6], n: usize, s: &mut [Six; 6], t: &mut [Six; 6]) -> bool {
-    if let Some(sigma) = holds_a_point(rows, n) {
-        return about_a_point(rows, n, sigma, s, t);
-    }
-    match n {
-        1 => split::<1, 5>(rows, s, t),
-        2 => split::<2, 4>(rows, s, t),
-        3 => split::<3, 3>(rows, s, t),
-        4 => split::<4, 2>(rows, s, t),
-        5 => split::<5, 1>(rows, s, t),
-        6 => split::<6, 0>(rows, s, t),
-        _ => true,
-    }
-}
-
-/// σ where the first three rows hold a point, [σE A], and the others tell of turns alone, [0 K]: ball joints, hinges, universal and fixed joints.
-fn holds_a_point(rows: &[Six; 6], n: usize) -> Option<f64> {
-    let sigma = rows[0][0];
-    let mut off = (sigma.abs() - 1.0).abs();
-    for i in 0..n {
-        for k in 0..3 {
-            off += (rows[i][k] - if i == k { sigma } else { 0.0 }).abs();
-        }
-    }
-    (n >= 3 && off == 0.0).then_some(sigma)
-}
-
-/// S and T of these: with K w = 0, and K w = 1 for each of its rows,
+/// S and T of n rows J; false where rows depend on each other. Rows that tell of turns alone are [0 K], the others [U C] with independent U: so are those of
+/// all joints. With U⁺ U = 1 across what no row of U sees, and K⁺ likewise,
 ///
 /// ```text
-/// S = [−σ A w; w],    T = [σ E; 0] of the point,  [−σ A w; w] of the turns
+/// S = [−U⁺C w; w] for all w with K w = 0,  [d; 0] for all d with U d = 0
+/// T = [U⁺; 0] for rows of U,  [−U⁺C K⁺; K⁺] for those of K
 /// ```
-fn about_a_point(
-    rows: &[Six; 6],
-    n: usize,
-    sigma: f64,
-    s: &mut [Six; 6],
-    t: &mut [Six; 6],
-) -> bool {
-    let turn = |row: &Six| Vec3::new(row[3], row[4], row[5]);
-    let a = [0, 1, 2].map(|i| turn(&rows[i]));
-    let of = |w: &Vec3| {
-        [-sigma * a[0].dot(w), -sigma * a[1].dot(w), -sigma * a[2].dot(w), w.x, w.y, w.z]
+fn free_directions(rows: &[Six; 6], n: usize, s: &mut [Six; 6], t: &mut [Six; 6]) -> bool {
+    let part = |row: &Six, at: usize| Vec3::new(row[at], row[at + 1], row[at + 2]);
+    let (mut turns, mut places) = ([(0, Vec3::zeros()); 6], [(0, Vec3::zeros()); 6]);
+    let [mut k, mut m] = [0; 2];
+    for (i, row) in rows.iter().enumerate().take(n) {
+        let u = part(row, 0);
+        if u == Vec3::zeros() {
+            turns[k] = (i, part(row, 3));
+            k += 1;
+        } else {
+            places[m] = (i, u);
+            m += 1;
+        }
+    }
+    let (Some(turn), Some(place)) = (Across::of(&turns[..k]), Across::of(&places[..m])) else {
+        return false;
     };
-    for i in 0..3 {
-        t[i] = [0.0; 6];
-        t[i][i] = sigma;
+    let with = |w: &Vec3| {
+        let mut d = Vec3::zeros();
+        for ((i, _), u) in places[..m].iter().zip(&place.dual) {
+            d -= u * part(&rows[*i], 3).dot(w);
+        }
+        [d.x, d.y, d.z, w.x, w.y, w.z]
+    };
+    for (s, w) in s.iter_mut().zip(&turn.null[..3 - k]) {
+        *s = with(w);
     }
-    match n {
-        3 => {
-            (0..3).for_each(|k| s[k] = of(&Vec3::ith(k, 1.0)));
-            true
-        }
-        4 => {
-            let k = turn(&rows[3]);
-            let size = k.norm_squared();
-            if !size.is_normal() {
-                return false;
-            }
-            let least = k.abs().imin();
-            let u = k.cross(&Vec3::ith(least, 1.0)).normalize();
-            (s[0], s[1]) = (of(&u), of(&(k.cross(&u) / size.sqrt())));
-            t[3] = of(&(k / size));
-            true
-        }
-        5 => {
-            let (k, l) = (turn(&rows[3]), turn(&rows[4]));
-            let axis = k.cross(&l);
-            let size = axis.norm_squared();
-            let largest = k.norm_squared().max(l.norm_squared());
-            if !(size > DEPENDENT * DEPENDENT * largest * largest && size.is_finite()) {
-                return false;
-            }
-            s[0] = of(&(axis / size.sqrt()));
-            t[3] = of(&(l.cross(&axis) / size));
-            t[4] = of(&(axis.cross(&k) / size));
-            true
-        }
-        _ => {
-            let [k, l, m] = [3, 4, 5].map(|i| turn(&rows[i]));
-            let size = k.dot(&l.cross(&m));
-            let largest = k.norm() * l.norm() * m.norm();
-            if !(size.abs() > DEPENDENT * largest && size.is_finite()) {
-                return false;
-            }
-            t[3] = of(&(l.cross(&m) / size));
-            t[4] = of(&(m.cross(&k) / size));
-            t[5] = of(&(k.cross(&l) / size));
-            true
-        }
+    for (s, d) in s[3 - k..].iter_mut().zip(&place.null[..3 - m]) {
+        *s = [d.x, d.y, d.z, 0.0, 0.0, 0.0];
     }
-}
-
-/// The same for N rows and F = 6 − N free directions, by Gram and Schmidt, twice so that Q is orthogonal to rounding.
-#[inline(always)]
-fn split<const N: usize, const F: usize>(
-    rows: &[Six; 6],
-    s: &mut [Six; 6],
-    t: &mut [Six; 6],
-) -> bool {
-    let mut q = [[0.0; 6]; N];
-    let mut r = [[0.0; N]; N];
-    let mut largest = 0.0_f64;
-    let mut room = [1.0; 6]; // of each unit vector the part across Q, squared
-    for k in 0..N {
-        let mut own = rows[k];
-        largest = largest.max(dot(&own, &own));
-        for _ in 0..2 {
-            for j in 0..k {
-                let part = dot(&q[j], &own);
-                r[j][k] += part;
-                subtract(&mut own, part, &q[j]);
-            }
-        }
-        let size = dot(&own, &own);
-        if size <= DEPENDENT * DEPENDENT * largest || !size.is_finite() {
-            return false;
-        }
-        r[k][k] = size.sqrt();
-        let inverse = 1.0 / r[k][k];
-        for i in 0..6 {
-            q[k][i] = own[i] * inverse;
-            room[i] -= q[k][i] * q[k][i];
-        }
+    for ((i, _), w) in turns[..k].iter().zip(&turn.dual) {
+        t[*i] = with(w);
     }
-    for k in 0..F {
-        let mut widest = 0;
-        for i in 1..6 {
-            if room[i] > room[widest] {
-                widest = i;
-            }
-        }
-        let mut own = [0.0; 6];
-        own[widest] = 1.0;
-        for _ in 0..2 {
-            for q in &q {
-                let part = dot(q, &own);
-                subtract(&mut own, part, q);
-            }
-            for j in 0..k {
-                let part = dot(&s[j], &own);
-                subtract(&mut own, part, &s[j]);
-            }
-        }
-        let inverse = 1.0 / dot(&own, &own).sqrt();
-        for i in 0..6 {
-            s[k][i] = own[i] * inverse;
-            room[i] -= s[k][i] * s[k][i];
-        }
-    }
-    // T Rᵀ = Q, from the last column on.
-    for k in (0..N).rev() {
-        let mut own = q[k];
-        for j in k + 1..N {
-            subtract(&mut own, r[k][j], &t[j]);
-        }
-        let inverse = 1.0 / r[k][k];
-        own.iter_mut().for_each(|x| *x *= inverse);
-        t[k] = own;
+    for ((i, _), u) in places[..m].iter().zip(&place.dual) {
+        t[*i] = [u.x, u.y, u.z, 0.0, 0.0, 0.0];
     }
     true
 }
 
-/// a −= x b.
-#[inline(always)]
-fn subtract(a: &mut Six, x: f64, b: &Six) {
-    for i in 0..6 {
-        a[i] -= x * b[i];
+/// For up to three independent vectors: those with v_i·dual_j = δ_ij in the space that they span, and unit vectors across it.
+#[derive(Default)]
+struct Across {
+    dual: [Vec3; 3],
+    null: [Vec3; 3],
+}
+
+impl Across {
+    /// None where vectors depend on each other, or where there are too many.
+    fn of(vectors: &[(usize, Vec3)]) -> Option<Across> {
+        let mut own = Across::default();
+        match vectors {
+            [] => own.null = [Vec3::x(), Vec3::y(), Vec3::z()],
+            [(_, a)] => {
+                let size = a.norm_squared();
+                if !size.is_normal() {
+                    return None;
+                }
+                own.dual[0] = a / size;
+                let u = a.cross(&Vec3::ith(a.iamin(), 1.0)).normalize();
+                (own.null[0], own.null[1]) = (u, a.cross(&u) / size.sqrt());
+            }
+            [(_, a), (_, b)] => {
+                let n = a.cross(b);
+                let (size, largest) = (n.norm_squared(), a.norm_squared().max(b.norm_squared()));
+                if !(size > (DEPENDENT * largest) * (DEPENDENT * largest) && size.is_finite()) {
+                    return None;
+                }
+                (own.dual[0], own.dual[1]) = (b.cross(&n) / size, n.cross(a) / size);
+                own.null[0] = n / size.sqrt();
+            }
+            [(_, a), (_, b), (_, c)] => {
+                let across = [b.cross(c), c.cross(a), a.cross(b)];
+                let size = a.dot(&across[0]);
+                let largest = a.norm_squared().max(b.norm_squared()).max(c.norm_squared());
+                if !(size.abs() > DEPENDENT * largest * largest.sqrt() && size.is_finite()) {
+                    return None;
+                }
+                own.dual = across.map(|v| v / size);
+            }
+            _ => return None,
+        }
+        Some(own)
     }
 }
 
@@ -531,7 +451,7 @@ fn subtract(a: &mut Six, x: f64, b: &Six) {
 mod tests {
     use super::*;
 
-    /// J S = 0 and J T = 1 for rows of any number, also where they hold a point.
+    /// J S = 0 and J T = 1 for rows of turns and of places, as many as there may be of each.
     #[test]
     fn free_directions_leave_the_rows_alone() {
         let mut seed = 1_u64;
@@ -539,14 +459,11 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
         };
-        for (n, point) in (0..=6).map(|n| (n, false)).chain((3..=6).map(|n| (n, true))) {
+        for (turns, places) in (0..=3).flat_map(|k| (0..=3).map(move |m| (k, m))) {
+            let n = turns + places;
             let mut j = [[0.0; 6]; 6];
             j.iter_mut().take(n).flatten().for_each(|x| *x = next());
-            if point {
-                let unit = |i: usize, k: usize| if i == k { -1.0 } else { 0.0 };
-                (0..n).for_each(|i| (0..3).for_each(|k| j[i][k] = unit(i, k)));
-            }
-            assert_eq!(holds_a_point(&j, n).is_some(), point);
+            j.iter_mut().take(turns).for_each(|row| row[..3].fill(0.0));
             let (mut s, mut t) = ([[0.0; 6]; 6], [[0.0; 6]; 6]);
             assert!(free_directions(&j, n, &mut s, &mut t));
             for i in 0..n {
@@ -557,6 +474,12 @@ mod tests {
                     assert!((dot(c) - wanted).abs() < 1e-12, "{n} {i} {k} {}", dot(c));
                 }
             }
+            // As many directions as there are: none of them is left out or there twice.
+            let span =
+                nalgebra::DMatrix::from_fn(6, 6, |x, y| if y < n { t[y][x] } else { s[y - n][x] });
+            assert!(span.determinant().abs() > 1e-3, "{turns} {places}");
         }
+        let same = [[0.0, 0.0, 0.0, 1.0, 2.0, 3.0]; 6];
+        assert!(!free_directions(&same, 2, &mut [[0.0; 6]; 6], &mut [[0.0; 6]; 6]));
     }
 }
