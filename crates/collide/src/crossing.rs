@@ -306,6 +306,17 @@ impl World {
         to: &[Pose],
         tolerance: f64,
     ) -> Option<(f64, Touch)> {
+        self.first_crossing_where(from, to, tolerance, |_, _| true)
+    }
+
+    /// The same of those pairs for which `counts` holds.
+    pub(crate) fn first_crossing_where(
+        &mut self,
+        from: &[Pose],
+        to: &[Pose],
+        tolerance: f64,
+        counts: impl Fn(&World, usize) -> bool,
+    ) -> Option<(f64, Touch)> {
         if self.is_empty() {
             return None;
         }
@@ -313,7 +324,7 @@ impl World {
         let near = std::mem::take(&mut self.near);
         let mut first: Option<(f64, Separation, usize)> = None;
         for &(i, j) in &near {
-            let Some(pair) = self.pair(i, j) else { continue };
+            let Some(pair) = self.pair(i, j).filter(|&pair| counts(self, pair)) else { continue };
             let end = first.map_or(1.0, |(t, ..)| t);
             let motions = self.pairs[pair].bodies.map(|k| Motion::new(&from[k], &to[k]));
             if let Some((t, found)) = self.pair_crossing(pair, &motions, tolerance, end) {

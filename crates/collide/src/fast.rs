@@ -2,22 +2,35 @@
 
 use gelenk_model::state::Pose;
 
-use crate::solid::Kind;
+use crate::solid::{Kind, Solid};
 use crate::touch::Touch;
 use crate::world::{Collider, World};
 
-/// Those that have a thickness.
-fn solids(colliders: &[Collider]) -> impl Iterator<Item = &Collider> {
-    colliders.iter().filter(|c| !matches!(c.solid.kind, Kind::Plane | Kind::Surface))
+/// Half the thickness of a solid, m; infinite for planes and surfaces.
+fn half_thickness(solid: &Solid) -> f64 {
+    if matches!(solid.kind, Kind::Plane | Kind::Surface) {
+        return f64::INFINITY;
+    }
+    solid.half.column_iter().map(|edge| edge.norm()).fold(f64::INFINITY, f64::min)
 }
 
 /// Half the thickness of the thinnest one, m.
 pub(crate) fn thinnest(colliders: &[Collider]) -> f64 {
-    let half = solids(colliders).map(|c| {
-        let edges = c.solid.half.column_iter().map(|edge| edge.norm());
-        edges.fold(f64::INFINITY, f64::min)
-    });
-    half.fold(f64::INFINITY, f64::min)
+    colliders.iter().map(|c| half_thickness(&c.solid)).fold(f64::INFINITY, f64::min)
+}
+
+/// How far points within `extent` of the origin have moved, at most, where a frame went from one pose to another: R' − R stretches by twice the sine of half
+/// the angle, which is the norm of all its entries over √2.
+fn way(from: &Pose, to: &Pose, extent: f64) -> f64 {
+    let turn = (to.rot - from.rot).norm() * std::f64::consts::FRAC_1_SQRT_2;
+    // Half spaces have no extent, and do not turn.
+    (to.s - from.s).norm() + if turn > 0.0 { turn * extent } else { 0.0 }
+}
+
+/// The pose of `a` in the frame of `b`.
+fn seen_from(a: &Pose, b: &Pose) -> Pose {
+    let to_b = b.rot.transpose();
+    Pose { s: to_b * (a.s - b.s), rot: to_b * a.rot }
 }
 
 impl World {
@@ -27,14 +40,36 @@ impl World {
         touch.key.colliders.into_iter().any(is_plane)
     }
 
-    /// Whether a collider has moved farther between two sets of poses than half the thickness of the thinnest one, so that it may have
-    /// gone through something unseen.
-    pub fn is_fast(&self, from: &[Pose], to: &[Pose]) -> bool {
-        solids(&self.colliders).any(|c| {
+    /// The first crossing ([`World::first_crossing`]) among pairs that may have gone through each other unseen: those whose points have moved against
+    /// each other by more than half the thickness of the thinner one. (What is behind a plane overlaps it, and is seen.)
+    pub fn first_passing(
+        &mut self,
+        from: &[Pose],
+        to: &[Pose],
+        tolerance: f64,
+    ) -> Option<(f64, Touch)> {
+        // Two that move towards each other share the way.
+        let fast = |c: &Collider| {
             let i = c.body.index();
-            // |R' − R| is at least 2/√2 times the sine of half the angle, in the norm of all entries.
-            let turn = (to[i].rot - from[i].rot).norm();
-            (to[i].s - from[i].s).norm() + turn * c.solid.extent > self.thinnest
+            way(&from[i], &to[i], c.solid.extent) > 0.5 * self.thinnest
+        };
+        if !self.colliders.iter().any(fast) {
+            return None;
+        }
+        self.first_crossing_where(from, to, tolerance, |world, pair| {
+            let [a, b] = world.pairs[pair].colliders.map(|k| &world.colliders[k as usize]);
+            if [a, b].iter().any(|c| c.solid.kind == Kind::Plane) {
+                return false;
+            }
+            let most = half_thickness(&a.solid).min(half_thickness(&b.solid));
+            // No point of one passes the other where none of them goes so far in its frame: of both frames the one that shows less counts, so that what
+            // turns about a common hinge has hardly moved.
+            let moved = |a: &Collider, b: &Collider| {
+                let [i, j] = [a, b].map(|c| c.body.index());
+                let [from, to] = [from, to].map(|poses| seen_from(&poses[i], &poses[j]));
+                way(&from, &to, a.solid.extent)
+            };
+            moved(a, b) > most && moved(b, a) > most
         })
     }
 
@@ -47,13 +82,12 @@ impl World {
         tolerance: f64,
         out: &mut Vec<Touch>,
     ) {
-        let way = |world: &World, k: u32| {
+        let moved = |world: &World, k: u32| {
             let collider = &world.colliders[k as usize];
             let i = collider.body.index();
-            let turn = (to[i].rot - from[i].rot).norm() * collider.solid.extent;
-            (to[i].s - from[i].s).norm() + if turn > 0.0 { turn } else { 0.0 }
+            way(&from[i], &to[i], collider.solid.extent)
         };
-        let still = |k: &u32| way(self, *k) <= 0.5 * tolerance;
+        let still = |k: &u32| moved(self, *k) <= 0.5 * tolerance;
         if self.is_empty() || self.boxed.iter().all(still) {
             out.clear();
             return;
@@ -61,7 +95,7 @@ impl World {
         self.overlaps_where(
             to,
             tolerance,
-            |world, i, j| way(world, i) + way(world, j) > tolerance,
+            |world, i, j| moved(world, i) + moved(world, j) > tolerance,
             out,
         );
     }

@@ -182,7 +182,7 @@ impl Meeting<'_> {
                 if solid.rays_of(corner).iter().any(|ray| ray.dot(&n_body) < -2.0 * angle) {
                     continue;
                 }
-                if distance < 0.0 && !self.way_in(a, p, distance, outside) {
+                if distance < 0.0 && !self.way_in(a, *i, p, distance, outside) {
                     continue;
                 }
                 if corner.mark
@@ -201,15 +201,20 @@ impl Meeting<'_> {
         }
     }
 
-    /// Whether a point of solid `a` that lies inside the other, behind the surface of one of its features by
-    /// `distance`, can have come in there: it is no deeper behind any other. `outside` is how far it is outside, NaN where that is not known yet.
-    fn way_in(&self, a: usize, p: &Vec3, distance: f64, outside: &mut f64) -> bool {
+    /// Whether corner `i` of solid `a`, at a point inside the other, behind the surface of one of its features by `distance`, can have come in there: it is
+    /// no deeper behind any other that it can come in by. (By a face that its edges go through it cannot, however near that is.) `outside` is how far it is
+    /// outside, NaN where that is not known yet.
+    fn way_in(&self, a: usize, i: u32, p: &Vec3, distance: f64, outside: &mut f64) -> bool {
         let (other, pose) = (self.solids[1 - a], self.poses[1 - a]);
         if matches!(other.kind, Kind::Surface | Kind::Round) {
             return true;
         }
         if outside.is_nan() {
-            *outside = other.outside(&pose.rot.tr_mul(&(p - pose.s)));
+            let (solid, turn) = (self.solids[a], self.poses[a].rot.transpose() * pose.rot);
+            let rays = solid.rays_of(&solid.corners[i as usize]);
+            let angle = LOOSE + 2.0 * self.spin() * self.h;
+            let faces = |n: &Vec3| rays.iter().all(|ray| ray.dot(&(turn * n)) >= -2.0 * angle);
+            *outside = other.outside(&pose.rot.tr_mul(&(p - pose.s)), faces);
         }
         *outside <= distance + OVER * other.radius
     }
@@ -290,7 +295,7 @@ impl Meeting<'_> {
                         continue;
                     }
                     let distance = (d - w * along).norm() - edge.round;
-                    let deep = distance < 0.0 && !self.way_in(a, p, distance, &mut outside);
+                    let deep = distance < 0.0 && !self.way_in(a, *i, p, distance, &mut outside);
                     if distance - corner.round <= self.reach && !deep {
                         self.consider(self.touch(a, number, EDGE | j), LOOSE, out);
                     }
@@ -299,7 +304,7 @@ impl Meeting<'_> {
                     let pose = self.poses[1 - a];
                     let q = pose.rot.tr_mul(&(p - pose.s));
                     let distance = point_cone(&q, &cone.apex, &cone.axis, cone.sine, cone.cosine).1;
-                    if distance < 0.0 && !self.way_in(a, p, distance, &mut outside) {
+                    if distance < 0.0 && !self.way_in(a, *i, p, distance, &mut outside) {
                         continue;
                     }
                     self.consider(self.touch(a, number, CONE | index(j)), LOOSE, out);

@@ -363,10 +363,10 @@ impl Solid {
     }
 
     /// How far a point (body frame) is outside a convex solid without its balls and capsules: the largest of its
-    /// distances from faces and round sides. Negative inside, where it is the way out.
-    pub(crate) fn outside(&self, p: &Vec3) -> f64 {
+    /// distances from round sides and from the faces that count, by their normal. Negative inside, where it is the way out.
+    pub(crate) fn outside(&self, p: &Vec3, counts: impl Fn(&Vec3) -> bool) -> f64 {
         let mut most = f64::NEG_INFINITY;
-        for face in &self.faces {
+        for face in self.faces.iter().filter(|face| counts(&face.n)) {
             most = most.max(face.n.dot(&(p - face.p)));
         }
         for cone in &self.cones {

@@ -112,3 +112,37 @@ fn a_corner_comes_down_on_a_plane() {
     assert!((0.5 * phi.sin() + 0.005 * phi.cos() - 0.25).abs() < 2e-8);
     assert_eq!(touch.bodies, [1, 2]);
 }
+
+/// What moves along with another has not passed it, however fast both are; what moves against it has to be looked at.
+#[test]
+fn only_what_moves_against_another_may_have_passed_it() {
+    let mut scene = Scene::new(&[ball(0.001), cuboid(1.0, 1.0, 1e-4)]);
+    let from = scene.put(0, [0.1, 0.2, 0.01], Quat::identity()).poses.clone();
+    let both = |scene: &mut Scene, ball: f64| {
+        scene.put(0, [0.1, 0.2, 0.01 + ball], Quat::identity());
+        scene.put(1, [0.0, 0.0, 0.5], Quat::identity()).poses.clone()
+    };
+    // Ten ball's diameters above the sheet, and less at the end.
+    let together = both(&mut scene, 0.5 - 4e-5);
+    assert_eq!(scene.world.first_passing(&from, &together, 1e-7), None);
+    let through = both(&mut scene, 0.47);
+    let (t, _) = scene.world.first_passing(&from, &through, 1e-7).unwrap();
+    let expected = (0.01 - 0.001 - 5e-5) / 0.03;
+    assert!((t - expected).abs() < 1e-4, "{t} {expected}");
+}
+
+/// Two plates on a hinge that turn together by 0.3 rad: seen from each other they stay where they are.
+#[test]
+fn plates_that_turn_together_do_not_pass_each_other() {
+    let mut scene = Scene::new(&[cuboid(0.096, 0.2, 0.016), cuboid(0.096, 0.2, 0.016)]);
+    let place = |scene: &mut Scene, angle: f64, bend: f64| {
+        let y = [0.0, 1.0, 0.0];
+        let about = |angle: f64, x: f64| turn(y, angle) * Vec3::new(x, 0.0, 0.0);
+        let [a, b] = [about(angle, -0.05), about(angle + bend, 0.05)];
+        scene.put(0, a.into(), turn(y, angle));
+        scene.put(1, b.into(), turn(y, angle + bend)).poses.clone()
+    };
+    let from = place(&mut scene, 0.0, 0.0);
+    let to = place(&mut scene, 0.3, 0.05);
+    assert_eq!(scene.world.first_passing(&from, &to, 1e-7), None);
+}

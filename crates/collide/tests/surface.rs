@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Scene, add, ball, cuboid, exact, floor, turn};
-use gelenk_collide::{Feature, World};
+use gelenk_collide::{Feature, Touch, World};
 use gelenk_model::Builder;
 use gelenk_model::contact::{BodyContact, ContactSettings, Party};
 use gelenk_model::joint::{Ball, Fixed, JointKind};
@@ -306,4 +306,28 @@ fn overlaps_are_told_with_their_depth() {
     scene.world.overlaps(&scene.poses, 1e-3, &mut scene.out);
     assert!(!scene.out.is_empty());
     assert!(scene.gaps().iter().all(|gap| (gap + 0.6).abs() < 1e-6), "{:?}", scene.gaps());
+}
+
+/// A plate on another, its edges nearly above those below: a corner that has sunk in from above is nearer to the side than to the top, and has not come in
+/// there.
+#[test]
+fn a_corner_beside_an_edge_comes_in_from_above() {
+    let size = [0.1, 0.05, 0.01];
+    let mut scene =
+        Scene::new(&[cuboid(size[0], size[1], size[2]), cuboid(size[0], size[1], size[2])]);
+    let rot = turn([0.0, 1.0, 0.0], 0.004) * turn([1.0, 0.0, 0.0], -0.008);
+    let corner = rot * Vec3::new(-0.05, 0.025, -0.005);
+    let place = Vec3::new(0.001, 0.025 - 5e-5, 0.005 - 1.5e-4);
+    let s = place - corner;
+    scene.put(1, s.into(), rot);
+    scene.world.overlaps(&scene.poses, 1e-6, &mut scene.out);
+    let below = Vec3::new(-0.05, 0.025, -0.005);
+    let on_top = |touch: &&Touch| match touch.features {
+        [Feature::Plane { normal, .. }, Feature::Point(p)] => {
+            normal == Vec3::z() && (p - below).norm() < 1e-12
+        }
+        _ => false,
+    };
+    let found = scene.out.iter().find(on_top).expect("the corner on the top");
+    assert!((scene.gap(found) + 1.5e-4).abs() < 1e-9, "{:?}", scene.out);
 }

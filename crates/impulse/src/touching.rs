@@ -159,11 +159,9 @@ impl Scratch {
     pub(crate) fn crossing(&mut self, method: &Method) -> Option<f64> {
         let Scratch { bodies, touching: Some(touching), .. } = self else { return None };
         let Touching { world, from, .. } = &mut **touching;
-        if !world.is_fast(from, &bodies.poses) {
-            return None;
-        }
         let tolerance = method.contact_tolerance.max(2.0 * bodies.position_floor());
-        let (part, _) = world.first_crossing(from, &bodies.poses, 0.5 * tolerance)?;
+        // What touches is held within the tolerance already.
+        let (part, _) = world.first_passing(from, &bodies.poses, 2.0 * tolerance)?;
         (part > 0.0 && part < 1.0).then_some(part)
     }
 
