@@ -6,8 +6,8 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::parse::{
-    Times, assignment, frames, levels, limit, not_negative, order, positive, taylor_order, times,
-    verdict_limit,
+    Times, assignment, frames, levels, limit, not_negative, order, positive, taylor_order, threads,
+    times, verdict_limit,
 };
 
 /// Multibody dynamics: describe a mechanism in one file and see how it moves.
@@ -95,6 +95,10 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// How the end of a motion answers to start, inputs and parameters; stability
     Sensitivity(SensitivityArgs),
+    /// Run a model for many values of parameters, starts and inputs; one table
+    Sweep(SweepArgs),
+    /// Run in step with another program: lines of JSON each way
+    Serve(Box<ServeArgs>),
     /// What an error costs: error against time for all engines and orders, plots
     Workprecision(WorkPrecisionArgs),
     /// Show the drift of Lagrange multipliers beside the impulse method, on point masses
@@ -145,6 +149,8 @@ impl Command {
             Command::Optimize(_) => "optimize",
             Command::Compare(_) => "compare",
             Command::Sensitivity(_) => "sensitivity",
+            Command::Sweep(_) => "sweep",
+            Command::Serve(_) => "serve",
             Command::Workprecision(_) => "workprecision",
             Command::Drift(_) => "drift",
             Command::Points(_) => "points",
@@ -368,6 +374,100 @@ pub(crate) struct ViewArgs {
     /// Do not open a browser
     #[arg(long, help_heading = "Server")]
     pub(crate) no_open: bool,
+}
+
+/// `gelenk sweep`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk sweep lengths.toml
+  gelenk sweep lengths.toml --output lengths.parquet --plot lengths.svg
+  gelenk sweep lengths.toml --threads 4 --log lengths.log
+  gelenk sweep lengths.toml --recordings runs          a recording of every member, runs/member-000000.mcap
+
+A sweep file:
+  [sweep]
+  model = \"four-bar\"            a model of the gallery, or a path beside the file
+  sample = \"grid\"               or list, random, latin, sobol (these with count and seed)
+  [run]
+  duration = 2
+  [[vary]]
+  parameter = \"crank\"           or start = \"body.NAME.velocity.x\", or input = \"NAME\"
+  from = 0.3
+  to = 0.5
+  count = 21                     or values = [0.3, 0.4, 0.5]
+  [[keep]]
+  name = \"force\"
+  value = \"joint.A.force.z\"     a formula over quantities, inputs, parameters and t
+  over = \"max\"                  or end, start, min, mean
+
+Members are run on all cores. Each one that is done is noted in OUTPUT.journal: after any stop the same command goes on from there. \
+The table is written at the end, and has the same bytes for any number of threads. \
+Ends with 2 if the sweep file is wrong, with 1 if members failed; the others are done all the same.")]
+pub(crate) struct SweepArgs {
+    /// Path of a sweep file, or - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: String,
+    /// Table to write [default: NAME.parquet in this folder]
+    #[arg(long, short, value_name = "FILE.parquet", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Picture of each number that is kept: a curve over what is varied, or a map over two things that are; with several numbers
+    /// FILE-NAME.svg
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Folder for recordings of all members
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Output")]
+    pub(crate) recordings: Option<PathBuf>,
+    /// Log to write on: when each member was done and how long it took
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) log: Option<PathBuf>,
+    /// Number of threads [default: one a core]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    /// Begin again: drop the members that the journal has
+    #[arg(long)]
+    pub(crate) restart: bool,
+}
+
+/// `gelenk serve`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk serve arm.toml --rate 500                        lines on standard input and output
+  gelenk serve arm.toml --rate 500 --send body.hand.position
+  gelenk serve arm.toml --rate 200 --port 0               lines on a socket of this machine
+  gelenk serve arm.toml --rate 100 --clock                a turn whenever its time has come
+
+The first line that is written is the hello: version, step, inputs, joints, sensors with their units, and the start. Then each line that \
+is read, {\"inputs\": {\"torque\": 1.5}}, is a turn: the inputs are held for 1/rate s, and the state after it is written as a line. A line that is \
+wrong is answered by {\"error\": ...}, and time does not move. {\"reset\": true} begins again. Without --clock nothing depends on how fast the program answers.
+
+With --port the first line on standard output has address and token; a program that connects sends {\"token\": \"...\"} first. \
+The server listens on this machine only.
+
+Ends with 0 when the input ends, with 3 if no line comes for --timeout seconds or the run cannot go on. docs/serve.md has the format.")]
+pub(crate) struct ServeArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Turns a second of simulated time; the step is that of the model or the next shorter one that fits
+    #[arg(long, value_name = "HZ", default_value = "500", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) rate: f64,
+    /// Quantity to send as a sensor in every turn: body.hand.position, joint.elbow.torque, energy.kinetic, ... [repeatable]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) send: Vec<String>,
+    /// Make turns on the clock, with the inputs that have come by then; turns without a new line are counted as missed
+    #[arg(long)]
+    pub(crate) clock: bool,
+    /// How long to wait for a line, s
+    #[arg(long, value_name = "S", default_value = "10", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) timeout: f64,
+    /// Speak on a socket of this machine, not on standard input and output; 0: any port that is free
+    #[arg(long, value_name = "N")]
+    pub(crate) port: Option<u16>,
+    /// Settings
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
 }
 
 /// `gelenk optimize`

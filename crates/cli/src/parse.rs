@@ -46,6 +46,14 @@ pub(crate) fn levels(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of threads.
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(n @ 1..=4096) => Ok(n),
+        _ => Err("it must be a whole number from 1 to 4096".to_owned()),
+    }
+}
+
 /// An order of the Taylor method.
 pub(crate) fn taylor_order(text: &str) -> Result<usize, String> {
     const MOST: usize = gelenk::drift::MAX_ORDER;

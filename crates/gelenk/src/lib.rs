@@ -2,7 +2,7 @@
 //!
 //! This crate is the facade: [`simulate()`] runs a [`model`] with the engine it names (all of them are in [`mod@engine`]), [`recording`] keeps the run in an
 //! open, crash-safe file with a [`Certificate`] that a re-run can check, [`export`] gives tables, [`film`] and
-//! [`plot`] give pictures, [`converge`] measures orders, [`worlds`] steps many models at once, [`tables`] and [`mod@bench`] measure the
+//! [`plot`] give pictures, [`converge`] measures orders, [`worlds`] steps many models at once, [`sweep`] runs a model for many values, [`tables`] and [`mod@bench`] measure the
 //! method.
 //!
 //! ```
@@ -39,14 +39,17 @@ pub mod picture;
 pub mod plot;
 pub mod points;
 pub mod precision;
+pub mod quantity;
 pub mod recording;
 pub mod report;
 pub mod sensitivity;
+pub mod serve;
 pub mod settings;
 pub mod simulate;
 pub mod singular;
 pub mod start;
 mod svg;
+pub mod sweep;
 pub mod tables;
 pub mod thin;
 pub mod verdict;

@@ -1,4 +1,4 @@
-//! Start values: a state written down so that a model file can begin there.
+//! Start values: a state written down so that a model file can begin there; and inputs that take values.
 
 use std::fmt::Write;
 
@@ -46,6 +46,23 @@ pub fn with_start(text: &str, model: &Model, state: &State) -> String {
     }
     out.truncate(out.trim_end().len());
     out.push('\n');
+    out
+}
+
+/// The model's text with another formula or number in the place of `input.NAME`.
+pub fn with_input(text: &str, name: &str, by: &str) -> String {
+    let wanted = format!("input.{name}");
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(&wanted) {
+        let (before, after) = (&rest[..at], &rest[at + wanted.len()..]);
+        let alone = !before.ends_with(|c| word(c) || c == '.') && !after.starts_with(word);
+        out.push_str(before);
+        out.push_str(if alone { by } else { &wanted });
+        rest = after;
+    }
+    out.push_str(rest);
     out
 }
 

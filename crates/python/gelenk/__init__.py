@@ -30,6 +30,7 @@ from ._results import (
     derive,
     rollout,
 )
+from ._sweep import Sweep, sweep
 from .errors import (
     Diagnostic,
     GelenkError,
@@ -43,8 +44,8 @@ from .errors import (
 __all__ = [
     "BodyMotion", "Contact", "Derivation", "Diagnostic", "GelenkError", "InputError", "Inputs",
     "InternalError", "Model", "ModelError", "Optimum", "Rollout", "Run", "RunError", "Sensitivity",
-    "Simulation", "State", "UnknownNameError", "Verdict", "__version__", "derive", "gallery", "load",
-    "loads", "models", "open", "optimize", "rollout", "run", "sensitivity",
+    "Simulation", "State", "Sweep", "UnknownNameError", "Verdict", "__version__", "derive", "gallery",
+    "load", "loads", "models", "open", "optimize", "rollout", "run", "sensitivity", "sweep",
 ]
 
 MutableMapping.register(Inputs)

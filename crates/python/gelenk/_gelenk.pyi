@@ -235,3 +235,54 @@ def optimize(
 def sensitivity(
     model: Model, time: float, *, parameters: Sequence[str] | None = None, rtol: float = 1e-10
 ) -> dict[str, Any]: ...
+
+class SweepPlan:
+    """A sweep that has been read, with the model inside."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        name: str = "sweep",
+        folder: str | os.PathLike[str] | None = None,
+        model: Model | None = None,
+    ) -> None: ...
+    @staticmethod
+    def from_json(text: str) -> SweepPlan: ...
+    def to_json(self) -> str:
+        """The plan as JSON, for other processes."""
+    @property
+    def name(self) -> str: ...
+    def __len__(self) -> int: ...
+    def rows(self, members: Sequence[int]) -> list[str]:
+        """Runs members, one after the other; a line of JSON for each."""
+
+class SweepJob:
+    """A sweep on its way: rows that are done, and their journal."""
+
+    def __init__(
+        self,
+        plan: SweepPlan,
+        journal: str | os.PathLike[str] | None = None,
+        *,
+        restart: bool = False,
+    ) -> None: ...
+    def missing(self) -> list[int]: ...
+    def accept(self, lines: list[str]) -> None: ...
+    def run(
+        self,
+        *,
+        threads: int | None = None,
+        recordings: str | os.PathLike[str] | None = None,
+        progress: Callable[[float], Any] | None = None,
+    ) -> None: ...
+    def finish(
+        self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> None: ...
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None: ...
+    def columns(self) -> dict[str, Any]: ...
+    @property
+    def varied(self) -> list[str]: ...
+    @property
+    def kept(self) -> list[str]: ...
+    def pictures(self) -> list[tuple[str, str]]: ...

@@ -4,11 +4,11 @@ mod call;
 mod errors;
 mod model;
 mod optimum;
-mod quantity;
 mod rollout;
 mod run;
 mod sensitivity;
 mod simulation;
+mod sweep;
 mod symbolic;
 mod worlds;
 
@@ -31,6 +31,8 @@ mod _gelenk {
     use super::sensitivity::sensitivity;
     #[pymodule_export]
     use super::simulation::{Inputs, Simulation, State, state_from_bytes};
+    #[pymodule_export]
+    use super::sweep::{SweepJob, SweepPlan};
     #[pymodule_export]
     use super::symbolic::derive;
     #[pymodule_export]

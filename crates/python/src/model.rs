@@ -1,12 +1,12 @@
 //! Models: loaded from files, texts and the gallery.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use gelenk::import::{ImportOptions, import_model, is_robot_file};
 use gelenk::model::{
-    BodyKind, Diagnostics, FileSet, Limits, LoadOptions, Loaded, RunSettings, load_path, load_text,
+    BodyKind, Diagnostics, Limits, LoadOptions, Loaded, RunSettings, load_path, load_text,
 };
 use gelenk::recording::{Header, Override};
 use pyo3::exceptions::PyFileNotFoundError;
@@ -16,7 +16,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 use crate::call::guarded;
 use crate::errors::{self, finite, type_name, value};
 use crate::from_json;
-use crate::quantity::{Quantities, coordinate_names};
+use gelenk::quantity::{Quantities, coordinate_names};
 
 /// A checked mechanism. It does not change; `with_` makes another.
 #[pyclass(frozen, module = "gelenk", name = "Model")]
@@ -54,35 +54,10 @@ impl Inner {
         set: Vec<(String, String)>,
         change: impl FnOnce(&str) -> String,
     ) -> Result<Arc<Self>, Diagnostics> {
-        let mut header = self.header(&self.model().run);
-        if let Some(main) = header.sources.first_mut() {
-            main.text = change(&main.text);
-        }
-        Ok(Inner::new(load_header(&header, &set)?, set))
+        let header = self.header(&self.model().run);
+        let options = LoadOptions { overrides: set.clone(), ..LoadOptions::default() };
+        Ok(Inner::new(header.load_again(change, options)?, set))
     }
-}
-
-/// Loads a model from what a header holds alone.
-fn load_header(header: &Header, set: &[(String, String)]) -> Result<Loaded, Diagnostics> {
-    let mut files = FileSet::new();
-    let (name, text) = header
-        .sources
-        .first()
-        .map_or(("model", ""), |main| (main.name.as_str(), main.text.as_str()));
-    for part in header.sources.iter().skip(1) {
-        files.insert(part.name.clone(), part.text.clone().into_bytes());
-    }
-    for mesh in &header.meshes {
-        files.insert(mesh.name.clone(), mesh.bytes.clone());
-    }
-    let options = LoadOptions {
-        overrides: set.to_vec(),
-        files: Some(Arc::new(files)),
-        ..LoadOptions::default()
-    };
-    let stem = Path::new(name).file_stem();
-    let name = stem.map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned());
-    load_text(&name, text, &options)
 }
 
 /// Values for parameters, as `--set` takes them.
@@ -192,7 +167,10 @@ pub(crate) fn model_from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Model> 
         .map_err(|error| value(py, format!("these bytes are not a pickled model: {error}")))?;
     let pair = |given: &Override| (given.name.clone(), given.value.clone());
     let set: Vec<_> = header.overrides.iter().map(pair).collect();
-    finish(py, set, |set| load_header(&header, set))
+    finish(py, set, |set| {
+        let options = LoadOptions { overrides: set.to_vec(), ..LoadOptions::default() };
+        header.load_again(str::to_owned, options)
+    })
 }
 
 impl Model {

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use crate::call::interruptible;
 use crate::errors::{self, value};
 use crate::model::Model;
-use crate::quantity::{Quantity, Reader, coordinates};
 use crate::simulation::{State, failure, settings};
+use gelenk::quantity::{Quantity, Reader, coordinates};
 
 /// Where a world ended and what went wrong, if anything.
 type Ended = (Checkpoint, Option<(usize, Failure)>);

@@ -23,7 +23,7 @@ use crate::call::{guarded, interruptible};
 use crate::errors::{self, failed, finite, type_name, value, wrong_type};
 use crate::from_json;
 use crate::model::{Inner, Model, limits};
-use crate::quantity::{Quantity, Reader};
+use gelenk::quantity::{Quantity, Reader};
 
 /// A motion: times, quantities by name, verdict.
 #[pyclass(frozen, module = "gelenk", name = "Run")]
@@ -159,23 +159,6 @@ fn formula(py: Python<'_>, name: &str, text: &str) -> PyResult<String> {
     Ok(format!("({text})"))
 }
 
-/// The text with `input.NAME` replaced.
-fn substituted(text: &str, name: &str, by: &str) -> String {
-    let wanted = format!("input.{name}");
-    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(&wanted) {
-        let (before, after) = (&rest[..at], &rest[at + wanted.len()..]);
-        let alone = !before.ends_with(|c| word(c) || c == '.') && !after.starts_with(word);
-        out.push_str(before);
-        out.push_str(if alone { by } else { &wanted });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
 /// Settings that were given.
 struct Given {
     duration: Option<f64>,
@@ -298,7 +281,9 @@ pub(crate) fn run(
     }
     if !formulas.is_empty() {
         let change = |text: &str| {
-            formulas.iter().fold(text.to_owned(), |text, (name, by)| substituted(&text, name, by))
+            formulas.iter().fold(text.to_owned(), |text, (name, by)| {
+                gelenk::start::with_input(&text, name, by)
+            })
         };
         let again = guarded(py, || inner.again(inner.set.clone(), change))?;
         inner = again.map_err(|faults| errors::faults(py, &faults))?;

@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::call::{LOOK, guarded};
 use crate::errors::{self, failed, finite, value};
 use crate::model::{Inner, Model};
-use crate::quantity::{ENERGIES, Quantity, Reader, coordinates, energies};
+use gelenk::quantity::{ENERGIES, Quantity, Reader, coordinates, energies};
 
 /// A state that a simulation can go on from, bit by bit.
 #[pyclass(frozen, module = "gelenk", name = "State", eq, from_py_object)]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use gelenk::expr::{Pool, Tape};
 use gelenk::model::{RunSettings, Stop};
 use gelenk_impulse::Simulation as Engine;
 use numpy::ndarray::Array2;
@@ -13,8 +12,8 @@ use rayon::prelude::*;
 use crate::call::interruptible;
 use crate::errors::{self, value};
 use crate::model::{Inner, Model};
-use crate::quantity::{Quantity, Reader};
 use crate::simulation::{failure, settings};
+use gelenk::quantity::{Formula, FormulaError, Quantity, Reader};
 
 /// Something to read from every world: quantities, then formulas over quantities and inputs.
 #[derive(Clone, Debug, Default)]
@@ -23,48 +22,14 @@ struct Sight {
     formulas: Vec<Formula>,
 }
 
-#[derive(Clone, Debug)]
-struct Formula {
-    tape: Arc<Tape>,
-    of: Vec<Quantity>,
-    /// The inputs of the model that come after the quantities.
-    inputs: Vec<usize>,
-}
-
 fn formula(py: Python<'_>, inner: &Inner, text: &str) -> PyResult<Formula> {
-    let mut pool = Pool::new();
-    let parsed = pool
-        .parse_with_spans(text, &gelenk::expr::ParseOptions::default())
-        .map_err(|error| value(py, format!("`{text}`: {}", error.message)))?;
-    let (mut of, mut inputs) = (Vec::new(), Vec::new());
-    let (mut places, mut held) = (Vec::new(), Vec::new());
-    let mut seen: Vec<&str> = Vec::new();
-    for (_, name) in &parsed.identifiers {
-        if seen.contains(&name.as_str()) {
-            continue;
+    let all = &inner.quantities;
+    Formula::new(inner.model(), all, text).map_err(|error| match error {
+        FormulaError::Unknown { name } => {
+            errors::name(py, "quantity", &name, all.names.iter().map(String::as_str))
         }
-        seen.push(name);
-        let symbol = pool.symbol(name);
-        let all = &inner.quantities;
-        let quantity = match name.as_str() {
-            "t" => Some(Quantity::Time),
-            name => all.one(inner.model(), name),
-        };
-        if let Some(quantity) = quantity {
-            places.push(symbol);
-            of.push(quantity);
-        } else if let Some(i) = name.strip_prefix("input.").and_then(|n| inner.model().input(n)) {
-            held.push(symbol);
-            inputs.push(i);
-        } else {
-            let known = all.names.iter().map(String::as_str);
-            return Err(errors::name(py, "quantity", name, known));
-        }
-    }
-    places.extend(held);
-    let tape = Tape::compile(&pool, &[parsed.expr], &places)
-        .map_err(|error| value(py, format!("`{text}`: {error}")))?;
-    Ok(Formula { tape: Arc::new(tape), of, inputs })
+        error => value(py, error.to_string()),
+    })
 }
 
 /// A world: a model of its own, since parameters may differ.
@@ -88,17 +53,20 @@ impl World {
         let World { inner, engine, reader } = self;
         let model = inner.model();
         reader.read(model, &engine.sample(), &sight.quantities, out);
-        let mut given = Vec::new();
-        for Formula { tape, of, inputs } in &sight.formulas {
-            given.clear();
-            reader.read(model, &engine.sample(), of, &mut given);
-            for &i in inputs {
-                let name = &model.inputs[i].name;
-                given.push(engine.inputs().get(name).unwrap_or(f64::NAN));
-            }
-            out.extend(tape.values(&given));
+        if sight.formulas.is_empty() {
+            return;
+        }
+        let inputs = held(model, engine);
+        for formula in &sight.formulas {
+            out.push(formula.value(model, reader, &engine.sample(), |i| inputs[i]));
         }
     }
+}
+
+/// What the inputs are held at.
+fn held(model: &gelenk::model::Model, engine: &mut Engine<'static>) -> Vec<f64> {
+    let inputs = engine.inputs();
+    model.inputs.iter().map(|input| inputs.get(&input.name).unwrap_or(f64::NAN)).collect()
 }
 
 /// Several worlds of one shape, stepped together.

@@ -3,6 +3,20 @@
 import gelenk as gk
 import pytest
 
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="tests that take minutes, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--long"):
+        return
+    skip = pytest.mark.skip(reason="takes minutes; --long runs it")
+    for item in items:
+        if "long" in item.keywords:
+            item.add_marker(skip)
+
+
 ARM = """
 [model]
 name = "arm"

@@ -18,6 +18,7 @@ pub mod report;
 pub mod scene;
 mod server;
 mod store;
+pub mod token;
 
 pub use live::Loader;
 pub use server::{Running, ServeOptions, Subject, ViewError, serve, spawn};

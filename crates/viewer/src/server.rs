@@ -132,7 +132,7 @@ pub fn serve(
     let result = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(asked).await?;
         let here = listener.local_addr()?;
-        let token = guard::new_token()?;
+        let token = crate::token::new()?;
         let shown = match here.ip() {
             ip if ip.is_unspecified() => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), here.port()),
             _ => here,

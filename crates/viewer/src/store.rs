@@ -6,7 +6,7 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use crate::frame::Frame;
-use crate::guard::new_token;
+use crate::token;
 
 /// Bytes of frames up to which a run lies in memory.
 const MOST_MEMORY: usize = 256 << 20;
@@ -41,7 +41,7 @@ impl Drop for Spilled {
 
 impl Spilled {
     fn create() -> std::io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("gelenk-view-{}", new_token()?));
+        let path = std::env::temp_dir().join(format!("gelenk-view-{}", token::new()?));
         let mut options = std::fs::OpenOptions::new();
         options.read(true).write(true).create_new(true);
         #[cfg(unix)]

@@ -18,7 +18,9 @@ mod points;
 mod run;
 mod schema;
 mod sensitivity;
+mod serve;
 mod singularities;
+mod sweep;
 mod tables;
 mod verify;
 mod view;
@@ -41,6 +43,8 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::Optimize(args) => optimize::run(args, manner),
         Command::Compare(args) => compare::run(args, manner),
         Command::Sensitivity(args) => sensitivity::run(args, manner),
+        Command::Sweep(args) => sweep::run(args, manner),
+        Command::Serve(args) => serve::run(args, manner),
         Command::Workprecision(args) => workprecision::run(args, manner),
         Command::Drift(args) => drift::run(args, manner),
         Command::Points(args) => points::run(args, manner),

@@ -12,9 +12,11 @@
 //! ```
 
 mod axis;
+mod map;
 
 use crate::svg::{Anchor, COLORS, FAINT, GRID, INK, Point, Svg, text_width};
 use axis::{Axis, Scale};
+pub use map::Map;
 
 /// A plot; built up call by call, then written with [`Plot::to_svg`].
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +97,13 @@ impl Plot {
     #[must_use]
     pub fn log_log(mut self) -> Self {
         self.log = [true; 2];
+        self
+    }
+
+    /// The horizontal axis logarithmic.
+    #[must_use]
+    pub fn log_x(mut self) -> Self {
+        self.log[0] = true;
         self
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gelenk_model::load::FileSet;
-use gelenk_model::{Limits, LoadOptions, Loaded, RunSettings, load_text};
+use gelenk_model::{Diagnostics, Limits, LoadOptions, Loaded, RunSettings, load_text};
 
 use super::{Header, MeshFile, Override, SourceFile};
 
@@ -49,28 +49,40 @@ impl Header {
 
     /// The same with other values given, and without what is to be left out.
     pub(crate) fn load_with(&self, asked: &LoadOptions, limits: Limits) -> Result<Loaded, String> {
-        let Some((main, parts)) = self.sources.split_first() else {
+        if self.sources.is_empty() {
             return Err("the recording holds no model file: the model was built in code".to_owned());
+        }
+        let options = LoadOptions {
+            limits,
+            // The optimizer takes mechanisms that do not close to the last digit, and makes them.
+            allow_open: self.optimum.is_some(),
+            ..asked.clone()
         };
+        self.load_again(|text| text, options).map_err(|diagnostics| diagnostics.to_string())
+    }
+
+    /// Loads the model with another text of its main file, from what is in the header alone; all of `options` counts but its files.
+    pub fn load_again<'t, T: AsRef<str>>(
+        &'t self,
+        change: impl FnOnce(&'t str) -> T,
+        options: LoadOptions,
+    ) -> Result<Loaded, Diagnostics> {
+        let (name, text) = self
+            .sources
+            .first()
+            .map_or(("model", ""), |main| (main.name.as_str(), main.text.as_str()));
         let mut files = FileSet::new();
-        for part in parts {
+        for part in self.sources.iter().skip(1) {
             files.insert(part.name.clone(), part.text.clone().into_bytes());
         }
         for mesh in &self.meshes {
             files.insert(mesh.name.clone(), mesh.bytes.clone());
         }
-        let options = LoadOptions {
-            limits,
-            files: Some(Arc::new(files)),
-            // The optimizer takes mechanisms that do not close to the last digit, and makes them.
-            allow_open: self.optimum.is_some(),
-            ..asked.clone()
-        };
         // A model without a name has that of its file.
-        let stem = Path::new(&main.name).file_stem();
-        let name =
-            stem.map_or_else(|| main.name.clone(), |stem| stem.to_string_lossy().into_owned());
-        load_text(&name, &main.text, &options).map_err(|diagnostics| diagnostics.to_string())
+        let stem = Path::new(name).file_stem();
+        let name = stem.map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let options = LoadOptions { files: Some(Arc::new(files)), ..options };
+        load_text(&name, change(text).as_ref(), &options)
     }
 }
 

@@ -1,26 +1,52 @@
-//! Quantities by name: one name for one thing, the same in every result.
+//! Quantities by name: one name for one thing, the same in every result; and formulas over them.
+//!
+//! ```
+//! use gelenk::model::{LoadOptions, load_text};
+//! use gelenk::quantity::{Formula, Quantities};
+//!
+//! let text = gelenk::scenes::scene("double-pendulum").ok_or("no such model")?.text;
+//! let model = load_text("double-pendulum", text, &LoadOptions::default())?.model;
+//! let all = Quantities::new(&model);
+//! assert!(all.names.iter().any(|name| name == "joint.elbow.angle"));
+//! let formula = Formula::new(&model, &all, "joint.elbow.angle^2 + l1").map_err(|why| why.to_string())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::HashMap;
 
-use gelenk::model::joint::JointId;
-use gelenk::model::{BodyKind, Instant, Model, Pose, Sample, Twist};
+use gelenk_expr::{ParseOptions, Pool, Tape};
+use gelenk_model::joint::JointId;
+use gelenk_model::{BodyKind, Instant, Model, Pose, Sample, Twist};
 
 /// A number of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Quantity {
+#[non_exhaustive]
+pub enum Quantity {
+    /// Time, s.
     Time,
-    /// Of the file frame of a body, or of a point.
+    /// Place of the file frame of a body, or of a point, m: body, component.
     Position(usize, usize),
+    /// Rotation of the file frame of a body: body, component (w, x, y, z).
     Rotation(usize, usize),
+    /// Velocity of the file frame of a body, or of a point, m/s: body, component.
     Velocity(usize, usize),
+    /// Angular velocity of a body, rad/s: body, component.
     AngularVelocity(usize, usize),
+    /// Place of a marker, m: marker, component.
     MarkerPosition(usize, usize),
+    /// Velocity of a marker, m/s: marker, component.
     MarkerVelocity(usize, usize),
+    /// Coordinate of a joint, m or rad: joint, which.
     Coordinate(usize, usize),
+    /// Its rate: joint, which.
     Rate(usize, usize),
+    /// Force of a joint, N: joint, component.
     Force(usize, usize),
+    /// Torque of a joint, N m: joint, component.
     Torque(usize, usize),
+    /// An energy, J: its place in [`ENERGIES`].
     Energy(usize),
+    /// Largest gap of a row block so far.
     Gap(usize),
     /// Sum of the contact forces on the first body from the second.
     Contact([usize; 2], usize),
@@ -30,11 +56,11 @@ const XYZ: [&str; 3] = ["x", "y", "z"];
 const WXYZ: [&str; 4] = ["w", "x", "y", "z"];
 
 /// The energies by name, in the order of [`energies`].
-pub(crate) const ENERGIES: [&str; 8] =
+pub const ENERGIES: [&str; 8] =
     ["initial", "kinetic", "potential", "total", "work", "dissipation", "impact_loss", "error"];
 
 /// The energies of a ledger, J.
-pub(crate) fn energies(ledger: &gelenk::model::Ledger) -> [f64; 8] {
+pub fn energies(ledger: &gelenk_model::Ledger) -> [f64; 8] {
     let (total, error) = (ledger.total(), ledger.integrator_error());
     let parts = [ledger.initial, ledger.kinetic, ledger.potential, total, ledger.work];
     let [initial, kinetic, potential, total, work] = parts;
@@ -43,7 +69,7 @@ pub(crate) fn energies(ledger: &gelenk::model::Ledger) -> [f64; 8] {
 
 /// The quantities of a model.
 #[derive(Debug)]
-pub(crate) struct Quantities {
+pub struct Quantities {
     /// Names in order, without second names.
     pub names: Vec<String>,
     /// Units, in the same order.
@@ -52,7 +78,8 @@ pub(crate) struct Quantities {
 }
 
 impl Quantities {
-    pub(crate) fn new(model: &Model) -> Self {
+    /// All quantities of `model`.
+    pub fn new(model: &Model) -> Self {
         let mut all = Quantities { names: Vec::new(), units: Vec::new(), by_name: HashMap::new() };
         all.add("time".to_owned(), "s", Quantity::Time);
         for (i, body) in model.bodies.iter().enumerate() {
@@ -120,12 +147,12 @@ impl Quantities {
     }
 
     /// The quantity of a name.
-    pub(crate) fn one(&self, model: &Model, name: &str) -> Option<Quantity> {
+    pub fn one(&self, model: &Model, name: &str) -> Option<Quantity> {
         self.by_name.get(name).copied().or_else(|| contact(model, name))
     }
 
     /// The quantity of a name, or the components of a vector.
-    pub(crate) fn find(&self, model: &Model, name: &str) -> Option<Vec<Quantity>> {
+    pub fn find(&self, model: &Model, name: &str) -> Option<Vec<Quantity>> {
         if let Some(quantity) = self.one(model, name) {
             return Some(vec![quantity]);
         }
@@ -144,12 +171,12 @@ fn contact(model: &Model, name: &str) -> Option<Quantity> {
     let axis = XYZ.iter().position(|known| *known == letter)?;
     pair.match_indices('.').find_map(|(dot, _)| {
         let bodies = [model.body(&pair[..dot])?, model.body(&pair[dot + 1..])?];
-        Some(Quantity::Contact(bodies.map(gelenk::model::BodyId::index), axis))
+        Some(Quantity::Contact(bodies.map(gelenk_model::BodyId::index), axis))
     })
 }
 
 /// Names of a joint's coordinates and their rates.
-pub(crate) fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> {
+pub fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> {
     let name = &model.joints[joint].name;
     let list = model.joints[joint].kind.equations().coordinates();
     let names = list.iter().map(|coordinate| {
@@ -164,7 +191,7 @@ pub(crate) fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> 
 }
 
 fn coordinate_units(model: &Model, joint: usize, which: usize) -> [&'static str; 2] {
-    use gelenk::model::joint::CoordinateKind;
+    use gelenk_model::joint::CoordinateKind;
     match model.joints[joint].kind.equations().coordinates()[which].kind {
         CoordinateKind::Angle => ["rad", "rad/s"],
         CoordinateKind::Length => ["m", "m/s"],
@@ -173,19 +200,20 @@ fn coordinate_units(model: &Model, joint: usize, which: usize) -> [&'static str;
 
 /// Memory to read samples with.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     poses: Vec<Pose>,
     twists: Vec<Twist>,
 }
 
 impl Reader {
-    pub(crate) fn new(model: &Model) -> Self {
+    /// Memory for samples of `model`.
+    pub fn new(model: &Model) -> Self {
         let n = model.n_bodies();
         Reader { poses: vec![Pose::identity(); n], twists: vec![Twist::zero(); n] }
     }
 
     /// Reads quantities of a sample, in order.
-    pub(crate) fn read(
+    pub fn read(
         &mut self,
         model: &Model,
         sample: &Sample<'_>,
@@ -221,7 +249,7 @@ impl Reader {
                 Quantity::Contact([a, b], k) => sample
                     .contacts
                     .iter()
-                    .map(|contact| match contact.bodies.map(gelenk::model::BodyId::index) {
+                    .map(|contact| match contact.bodies.map(gelenk_model::BodyId::index) {
                         pair if pair == [a, b] => contact.force[k],
                         pair if pair == [b, a] => -contact.force[k],
                         _ => 0.0,
@@ -233,11 +261,99 @@ impl Reader {
 }
 
 /// All joint coordinates, or all their rates.
-pub(crate) fn coordinates(model: &Model, rates: bool) -> Vec<Quantity> {
+pub fn coordinates(model: &Model, rates: bool) -> Vec<Quantity> {
     let joints = model.joints.iter().enumerate();
     let list = joints.flat_map(|(i, joint)| {
         let n = joint.kind.equations().coordinates().len();
         (0..n).map(move |k| if rates { Quantity::Rate(i, k) } else { Quantity::Coordinate(i, k) })
     });
     list.collect()
+}
+
+/// A formula over quantities, inputs (`input.NAME`), parameters (by their names) and time (`t`).
+#[derive(Clone, Debug)]
+pub struct Formula {
+    tape: Tape,
+    of: Vec<Quantity>,
+    /// Inputs that come after the quantities, as places in [`Model::inputs`].
+    inputs: Vec<usize>,
+    /// Parameters that come after the inputs, by value.
+    parameters: Vec<f64>,
+}
+
+/// Why a text is not a formula over the quantities of a model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormulaError {
+    /// It is not an expression.
+    #[error("`{text}`: {why}")]
+    Syntax {
+        /// The formula.
+        text: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A name that the model does not have.
+    #[error("there is no quantity `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Formula {
+    /// Reads a formula over the quantities `all` of `model`.
+    pub fn new(model: &Model, all: &Quantities, text: &str) -> Result<Self, FormulaError> {
+        let syntax = |why: String| FormulaError::Syntax { text: text.to_owned(), why };
+        let mut pool = Pool::new();
+        let parsed = pool
+            .parse_with_spans(text, &ParseOptions::default())
+            .map_err(|error| syntax(error.message))?;
+        let (mut of, mut inputs, mut parameters) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut places, mut held, mut known) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seen: Vec<&str> = Vec::new();
+        for (_, name) in &parsed.identifiers {
+            if seen.contains(&name.as_str()) {
+                continue;
+            }
+            seen.push(name);
+            let symbol = pool.symbol(name);
+            let quantity = match name.as_str() {
+                "t" => Some(Quantity::Time),
+                name => all.one(model, name),
+            };
+            if let Some(quantity) = quantity {
+                places.push(symbol);
+                of.push(quantity);
+            } else if let Some(i) = name.strip_prefix("input.").and_then(|n| model.input(n)) {
+                held.push(symbol);
+                inputs.push(i);
+            } else if let Some(parameter) = model.parameters.iter().find(|p| p.name == *name) {
+                known.push(symbol);
+                parameters.push(parameter.value);
+            } else {
+                return Err(FormulaError::Unknown { name: name.clone() });
+            }
+        }
+        places.extend(held);
+        places.extend(known);
+        let tape = Tape::compile(&pool, &[parsed.expr], &places)
+            .map_err(|error| syntax(error.to_string()))?;
+        Ok(Formula { tape, of, inputs, parameters })
+    }
+
+    /// Its value at a sample; `input` gives the value of an input by its place in the model.
+    pub fn value(
+        &self,
+        model: &Model,
+        reader: &mut Reader,
+        sample: &Sample<'_>,
+        input: impl Fn(usize) -> f64,
+    ) -> f64 {
+        let mut given = Vec::with_capacity(self.of.len() + self.inputs.len());
+        reader.read(model, sample, &self.of, &mut given);
+        given.extend(self.inputs.iter().map(|&i| input(i)));
+        given.extend(&self.parameters);
+        self.tape.values(&given).first().copied().unwrap_or(f64::NAN)
+    }
 }
