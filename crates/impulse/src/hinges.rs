@@ -1,9 +1,9 @@
 //! Hinges four at a time: how far they are from closed.
 
-use gelenk_model::Model;
 use gelenk_model::joint::JointKind;
 use gelenk_model::rows::RowKind;
 use gelenk_model::state::Pose;
+use gelenk_model::{BodyId, Model};
 
 use crate::lanes::{F, LANES, V};
 use crate::scratch::matrices;
@@ -43,7 +43,7 @@ impl Hinges {
             };
             let joint = &model.joints[id.index()];
             match &joint.kind {
-                JointKind::Hinge(hinge) => own.push((i, joint.bodies.map(|b| b.index()), hinge)),
+                JointKind::Hinge(hinge) => own.push((i, joint.bodies.map(BodyId::index), hinge)),
                 _ => others.push(i),
             }
         }
