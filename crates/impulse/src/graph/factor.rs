@@ -382,18 +382,19 @@ impl Factor {
     }
 
     /// [`solve`](Factor::solve) of a tree without edges for four loads at a time, over the nodes of `closure`, parents first, of which node i is
-    /// `inside[i]`: wrenches in `r`, forces along free directions in `z`.
+    /// `inside[i]`: wrenches in `r`, forces along free directions in `z`, both 0 where `loaded` is not; velocities where `asked`.
     pub(super) fn solve_four(
         &self,
         tree: &Tree,
         closure: &[usize],
         inside: &[usize],
+        [loaded, asked]: [&[bool]; 2],
         r: &mut [[Four; 6]],
         z: &mut [[Four; 6]],
         v: &mut [[Four; 6]],
         q: &mut [[Four; 6]],
     ) {
-        for (at, &i) in closure.iter().enumerate().rev() {
+        for (at, &i) in closure.iter().enumerate().rev().filter(|(at, _)| loaded[*at]) {
             let (node, front) = (&tree.nodes[i], &self.fronts[i]);
             let rest = match node.f {
                 0 => r[at],
@@ -418,7 +419,7 @@ impl Factor {
                 }
             }
         }
-        for (at, &i) in closure.iter().enumerate() {
+        for (at, &i) in closure.iter().enumerate().filter(|(at, _)| asked[*at]) {
             let (node, front) = (&tree.nodes[i], &self.fronts[i]);
             let mut own = [Four::ZERO; 6];
             if node.parent != WORLD {

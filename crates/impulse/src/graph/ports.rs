@@ -114,6 +114,9 @@ pub(super) struct Ports {
     /// Nodes between ports and root, parents first, and their places among them.
     closure: Vec<usize>,
     inside: Vec<usize>,
+    /// Whether four ports load each of them, and whether it is asked for what these or later ones do.
+    loaded: Vec<bool>,
+    asked: Vec<bool>,
     lane_r: Vec<[F; 6]>,
     lane_z: Vec<[F; 6]>,
     lane_v: Vec<[F; 6]>,
@@ -354,10 +357,13 @@ impl Ports {
             lane.clear();
             lane.resize(self.closure.len(), zero);
         }
-        for first in (0..n).step_by(LANES) {
+        for marks in [&mut self.loaded, &mut self.asked] {
+            marks.clear();
+            marks.resize(self.closure.len(), false);
+        }
+        // Ĝ is symmetric: from the last four on, each asks those after it alone, and loads no nodes but its own.
+        for first in (0..n).step_by(LANES).rev() {
             let four = first..(first + LANES).min(n);
-            self.lane_r.fill(zero);
-            self.lane_z.fill(zero);
             for (lane, direction) in four.clone().enumerate() {
                 for part in &self.parts[self.begin[direction]..self.begin[direction + 1]] {
                     let at = self.inside[part.place.node];
@@ -366,18 +372,31 @@ impl Ports {
                     for (to, x) in to.iter_mut().zip(&part.row) {
                         *to += lanes(|k| if k == lane { *x } else { 0.0 });
                     }
+                    for node in path(tree, part.place.node) {
+                        let at = self.inside[node];
+                        if std::mem::replace(&mut self.loaded[at], true) {
+                            break;
+                        }
+                        self.asked[at] = true;
+                    }
                 }
             }
             base.solve_four(
                 tree,
                 &self.closure,
                 &self.inside,
+                [&self.loaded, &self.asked],
                 &mut self.lane_r,
                 &mut self.lane_z,
                 &mut self.lane_v,
                 &mut self.lane_q,
             );
-            for direction in 0..n {
+            for (at, loaded) in self.loaded.iter_mut().enumerate() {
+                if std::mem::take(loaded) {
+                    (self.lane_r[at], self.lane_z[at]) = (zero, zero);
+                }
+            }
+            for direction in first..n {
                 let mut sum = F::ZERO;
                 for part in &self.parts[self.begin[direction]..self.begin[direction + 1]] {
                     let at = self.inside[part.place.node];
@@ -388,6 +407,7 @@ impl Ports {
                 }
                 for (lane, x) in four.clone().zip(sum.to_array()) {
                     self.g[direction * n + lane] = x;
+                    self.g[lane * n + direction] = x;
                 }
             }
         }
