@@ -350,17 +350,15 @@ impl Ports {
                 self.closure.push(node);
             }
         }
-        self.g.clear();
+        // All of Ĝ is written, and what is loaded is taken back.
         self.g.resize(n * n, 0.0);
         let zero = [F::ZERO; 6];
         for lane in [&mut self.lane_r, &mut self.lane_z, &mut self.lane_v, &mut self.lane_q] {
-            lane.clear();
             lane.resize(self.closure.len(), zero);
         }
-        for marks in [&mut self.loaded, &mut self.asked] {
-            marks.clear();
-            marks.resize(self.closure.len(), false);
-        }
+        self.loaded.resize(self.closure.len(), false);
+        self.asked.clear();
+        self.asked.resize(self.closure.len(), false);
         // Ĝ is symmetric: from the last four on, each asks those after it alone, and loads no nodes but its own.
         for first in (0..n).step_by(LANES).rev() {
             let four = first..(first + LANES).min(n);
