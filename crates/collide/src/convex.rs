@@ -59,15 +59,16 @@ where
 
 /// The separation along the best normal found, beginning with `hint`.
 ///
-/// Apart, the normal is that of the closest points by GJK; overlapping, that of the least overlap by EPA.
-pub(crate) fn separation<A, B>(a: &A, b: &B, hint: &Vec3) -> Separation
+/// Apart, the normal is that of the closest points by GJK; overlapping, that of the least overlap by EPA. Sets that are farther apart than `enough` may
+/// be farther still than is said.
+pub(crate) fn separation<A, B>(a: &A, b: &B, hint: &Vec3, enough: f64) -> Separation
 where
     A: Support + ?Sized,
     B: Support + ?Sized,
 {
     let start = hint.try_normalize(0.0).unwrap_or_else(Vec3::z);
     let mut best = along(a, b, start);
-    if !best.distance.is_finite() {
+    if !best.distance.is_finite() || best.distance > enough {
         return best;
     }
     let mut try_normal = |normal: Vec3| {
@@ -82,8 +83,7 @@ where
     let still = Isometry::IDENTITY;
     let mut simplex = VoronoiSimplex::new();
     simplex.reset(CsoPoint::from_shapes(&still, &shown_a, &shown_b, vector(&-start)));
-    let most = f64::MAX;
-    match closest_points(&still, &shown_a, &shown_b, most, true, &mut simplex) {
+    match closest_points(&still, &shown_a, &shown_b, enough, true, &mut simplex) {
         GJKResult::ClosestPoints(p, q, d) => {
             try_normal(-vec3(d));
             try_normal(vec3(p) - vec3(q));

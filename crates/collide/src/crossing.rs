@@ -124,6 +124,17 @@ const REFINED: f64 = 1e-2;
 
 /// The separation of two solids, their radii included.
 pub(crate) fn separation(solids: [&Solid; 2], a: &Pose, b: &Pose, hint: &Vec3) -> Separation {
+    separation_up_to(f64::MAX, solids, a, b, hint)
+}
+
+/// The same, where it is not asked how far they are apart beyond `enough`: hulls of many corners take a tenth of the time then.
+pub(crate) fn separation_up_to(
+    enough: f64,
+    solids: [&Solid; 2],
+    a: &Pose,
+    b: &Pose,
+    hint: &Vec3,
+) -> Separation {
     let [placed_a, placed_b] =
         [Placed { solid: solids[0], pose: a }, Placed { solid: solids[1], pose: b }];
     let mut found = match [solids[0].kind, solids[1].kind] {
@@ -133,7 +144,10 @@ pub(crate) fn separation(solids: [&Solid; 2], a: &Pose, b: &Pose, hint: &Vec3) -
             let [p, q] = seen.points;
             Separation { normal: -seen.normal, distance: seen.distance, points: [q, p] }
         }
-        _ => convex::separation(&placed_a, &placed_b, hint),
+        _ => {
+            let enough = enough + placed_a.round() + placed_b.round();
+            convex::separation(&placed_a, &placed_b, hint, enough)
+        }
     };
     found.distance -= placed_a.round() + placed_b.round();
     found
@@ -187,7 +201,7 @@ impl World {
             let solids = [&of_a.solid, &of_b.solid];
             let [a, b] = [of_a, of_b].map(|collider| &poses[collider.body.index()]);
             let surface = solids.iter().any(|solid| solid.kind == Kind::Surface);
-            let known = (!surface).then(|| separation(solids, a, b, &(a.s - b.s)));
+            let known = (!surface).then(|| separation_up_to(0.0, solids, a, b, &(a.s - b.s)));
             if known.is_some_and(|s| s.distance >= -tolerance) {
                 continue;
             }
@@ -390,7 +404,7 @@ impl World {
         let from_mover = |t: usize, at: &Pose, ground: &Pose, hint: &Vec3| {
             let placed = Placed { solid, pose: at };
             let triangle = Triangle { corners: &surface.triangles[t], pose: ground };
-            let mut found = convex::separation(&placed, &triangle, hint);
+            let mut found = convex::separation(&placed, &triangle, hint, f64::MAX);
             found.distance -= placed.round();
             found
         };

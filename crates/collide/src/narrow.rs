@@ -3,7 +3,7 @@
 use gelenk_model::math::Vec3;
 use gelenk_model::state::{Pose, Twist};
 
-use crate::crossing::separation;
+use crate::crossing::separation_up_to;
 use crate::features::Scratch;
 use crate::solid::{CORNER, FACE, Kind, Placed, RIM, Solid, index};
 use crate::touch::{Place, Touch, TouchKey};
@@ -126,7 +126,8 @@ impl Meeting<'_> {
             return Near::Boxes;
         }
         let [pose_a, pose_b] = self.poses;
-        let found = separation(self.solids, pose_a, pose_b, &(pose_a.s - pose_b.s));
+        let found =
+            separation_up_to(self.reach, self.solids, pose_a, pose_b, &(pose_a.s - pose_b.s));
         if !found.distance.is_finite() {
             return Near::Boxes;
         }
@@ -350,6 +351,7 @@ mod tests {
     use gelenk_model::math::{Mat3, Quat};
 
     use super::*;
+    use crate::crossing::separation;
     use crate::mesh::hull;
 
     /// SplitMix64: small, and the same everywhere.
