@@ -106,6 +106,8 @@ pub(crate) enum Kind {
 pub(crate) struct Solid {
     pub(crate) kind: Kind,
     pub(crate) corners: Vec<Corner>,
+    /// The same points, four at a time and coordinate by coordinate; the last is repeated.
+    fours: Vec<[[f64; 4]; 3]>,
     pub(crate) rays: Vec<Vec3>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) faces: Vec<Face>,
@@ -129,6 +131,7 @@ impl Solid {
         Solid {
             kind,
             corners: Vec::new(),
+            fours: Vec::new(),
             rays: Vec::new(),
             edges: Vec::new(),
             faces: Vec::new(),
@@ -147,7 +150,34 @@ impl Solid {
         let first = index(self.rays.len());
         self.rays.extend_from_slice(rays);
         let rays = [first, index(self.rays.len())];
+        let lane = self.corners.len() % 4;
+        if lane == 0 {
+            self.fours.push([p.x, p.y, p.z].map(|x| [x; 4]));
+        } else if let Some(four) = self.fours.last_mut() {
+            for (own, x) in four.iter_mut().zip([p.x, p.y, p.z]) {
+                own[lane..].fill(x);
+            }
+        }
         self.corners.push(Corner { p, round, rays, mark: false });
+    }
+
+    /// How far the corner that is farthest in direction d is that way, and its number; of several the first. None without corners.
+    fn farthest(&self, d: &Vec3) -> Option<(f64, usize)> {
+        let (mut best, mut at) = ([f64::NEG_INFINITY; 4], [0_usize; 4]);
+        for (i, [x, y, z]) in self.fours.iter().enumerate() {
+            for k in 0..4 {
+                let along = d.x * x[k] + d.y * y[k] + d.z * z[k];
+                let more = along > best[k];
+                best[k] = if more { along } else { best[k] };
+                at[k] = if more { i } else { at[k] };
+            }
+        }
+        let each = (0..4).map(|k| (best[k], 4 * at[k] + k));
+        let better = |a: (f64, usize), b: (f64, usize)| {
+            let wins = b.0 > a.0 || b.0 >= a.0 && b.1 < a.1;
+            if wins { b } else { a }
+        };
+        each.reduce(better).filter(|(_, i)| *i < self.corners.len())
     }
 
     /// A round face, or all of a plane.
@@ -456,14 +486,16 @@ impl Placed<'_> {
 impl Support for Placed<'_> {
     fn support(&self, d: &Vec3) -> Vec3 {
         let d = self.pose.rot.tr_mul(d);
-        let mut best = (f64::NEG_INFINITY, Vec3::zeros());
+        let mut best = match self.solid.farthest(&d) {
+            Some((along, i)) => (along, self.solid.corners[i].p),
+            None => (f64::NEG_INFINITY, Vec3::zeros()),
+        };
         let mut offer = |p: Vec3| {
             let along = d.dot(&p);
             if along > best.0 {
                 best = (along, p);
             }
         };
-        self.solid.corners.iter().for_each(|corner| offer(corner.p));
         for rim in &self.solid.rims {
             let across = d - rim.axis * rim.axis.dot(&d);
             // Along the axis all points of the rim are as far; its marks stand for them.
