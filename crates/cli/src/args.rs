@@ -117,7 +117,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run a recording again and compare bit by bit
     Verify(VerifyArgs),
-    /// Turn a recording into tables, plots, pictures, glTF or MCAP for Foxglove
+    /// Turn a recording into tables, pictures, glTF or MCAP, a model into an FMU
     Export(ExportArgs),
     /// Turn a URDF or MJCF robot into a model file, with a report
     Import(ImportArgs),
@@ -1042,11 +1042,12 @@ Examples:
   gelenk export four-bar.mcap --foxglove scene.mcap      opens in Foxglove and Rerun, with its shapes
   gelenk export four-bar.mcap --png four-bar.png --instants 8
   gelenk export four-bar.mcap --png end.png --at 2.5 --size 1920x1080
+  gelenk export four-bar --fmu four-bar.fmu              a MODEL, for programs that take functional mock-up units
 
 Quantities of --of are columns of the table, or their beginnings: joint.crank, body.rod.position, energy.")]
 #[command(group = ArgGroup::new("formats").required(true).multiple(true))]
 pub(crate) struct ExportArgs {
-    /// Recording
+    /// Recording; with --fmu a model: name from the gallery, or path of a .toml, .urdf or .xml (MJCF) file
     #[arg(value_name = "FILE.mcap", value_hint = ValueHint::FilePath)]
     pub(crate) recording: PathBuf,
     /// Table of all samples, one line a sample; - for standard output
@@ -1073,6 +1074,19 @@ pub(crate) struct ExportArgs {
     /// Shaded picture of the motion, earlier instants paler
     #[arg(long, value_name = "FILE.png", group = "formats", value_hint = ValueHint::FilePath)]
     pub(crate) png: Option<PathBuf>,
+    /// The model as a functional mock-up unit for co-simulation (FMI): its inputs, parameters and quantities as variables
+    #[arg(long, value_name = "FILE.fmu", group = "formats", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["csv", "parquet", "film", "plot", "gltf", "foxglove", "png"])]
+    pub(crate) fmu: Option<PathBuf>,
+    /// Version of FMI: 2 or 3
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u8).range(2..=3), requires = "fmu", help_heading = "Unit")]
+    pub(crate) fmi: u8,
+    /// Library that goes into the unit [default: the one beside this program]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "fmu", help_heading = "Unit")]
+    pub(crate) library: Option<PathBuf>,
+    /// Give a parameter of the model another value; may be an expression [repeatable]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, requires = "fmu", help_heading = "Unit")]
+    pub(crate) set: Vec<(String, String)>,
     /// Instants in the picture
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=100), requires = "png", help_heading = "Picture")]
     pub(crate) instants: u16,

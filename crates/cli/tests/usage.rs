@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use common::{code, command, folder, gelenk, json, json_of, stderr, text_of};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "run",
     "check",
     "assemble",
@@ -17,6 +17,8 @@ const COMMANDS: [&str; 13] = [
     "bench",
     "drift",
     "points",
+    "serve",
+    "sweep",
     "verify",
     "export",
     "schema",

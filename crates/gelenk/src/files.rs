@@ -36,6 +36,8 @@ pub enum Kind {
     Gltf,
     /// PNG picture: its software.
     Png,
+    /// Functional mock-up unit: the tool in its description.
+    Fmu,
     /// Motion of an optimization, as JSON: its first keys.
     Motion,
     /// A text that people edit (a model, equations, code): never recognized, so never replaced unasked.
@@ -55,6 +57,7 @@ impl Kind {
             Kind::Parquet => "Parquet table",
             Kind::Gltf => "glTF scene",
             Kind::Png => "PNG picture",
+            Kind::Fmu => "functional mock-up unit",
             Kind::Motion => "motion",
             Kind::Text => "text",
         }
@@ -277,6 +280,7 @@ pub fn is_ours(path: &Path, kind: Kind) -> io::Result<bool> {
             begins && has(&head, "\"generator\"") && has(&head, "\"Gelenk ")
         }
         Kind::Png => head.starts_with(b"\x89PNG\r\n\x1a\n") && has(&head, "Software\0gelenk"),
+        Kind::Fmu => head.starts_with(b"PK\x03\x04") && has(&head, "generationTool=\"gelenk "),
         Kind::Motion => head.starts_with(b"{\"problem\":") && has(&head, "\"motion\":"),
         Kind::Report | Kind::Svg | Kind::Text => false,
     })

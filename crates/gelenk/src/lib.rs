@@ -30,6 +30,7 @@ pub mod engine;
 pub mod export;
 pub mod files;
 pub mod film;
+pub mod fmu;
 pub mod hash;
 pub mod import;
 pub mod lagrange;

@@ -1,30 +1,39 @@
-//! `gelenk export`: a recording as tables and pictures.
+//! `gelenk export`: a recording as tables and pictures, a model as a unit for other programs.
 
 use std::fmt::Write;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gelenk::export::{
     ExportError, plot_svg, to_glb, to_gltf, write_csv, write_foxglove, write_parquet,
 };
 use gelenk::files::Kind;
 use gelenk::film::film_strip;
+use gelenk::fmu::{LIBRARY, Version, package};
 use gelenk::model::State;
 use gelenk::picture::{PictureOptions, picture};
+use gelenk::recording::Header;
 use gelenk::thin::Thinned;
 use gelenk::{Recording, RecordingError};
 use serde_json::{Map, Value, json};
 
 use super::run::MOST_FRAMES;
 use crate::answer::{Answer, Exit, Failure};
-use crate::args::ExportArgs;
+use crate::args::{ExportArgs, ModelArgs};
+use crate::source::Start;
 use crate::text::counted;
 use crate::{Manner, files, show, source};
+
+/// The longest library that goes into a unit, bytes.
+const MOST_LIBRARY: u64 = 1 << 30;
 
 /// Frames of an animation: more are thinned out.
 const MOST_KEYS: usize = 20_000;
 
 pub(crate) fn run(args: &ExportArgs, manner: Manner) -> Result<Answer, Failure> {
+    if let Some(output) = &args.fmu {
+        return fmu(args, output, manner);
+    }
     let path = &args.recording;
     files::must_exist(path, "recording")?;
     let outputs = [
@@ -154,4 +163,44 @@ fn reading(path: &Path, error: &RecordingError) -> Failure {
 fn writing(path: &Path, error: &ExportError) -> Failure {
     let exit = if error.is_io() { Exit::Io } else { Exit::Input };
     Failure::new(exit, format!("`{}`: {error}", path.display()))
+}
+
+/// A model as a functional mock-up unit.
+fn fmu(args: &ExportArgs, output: &Path, manner: Manner) -> Result<Answer, Failure> {
+    let model = args.recording.display().to_string();
+    files::check_place(output, Kind::Fmu, &model, manner)?;
+    let asked =
+        ModelArgs { model, set: args.set.clone(), limit: args.limit.clone(), lenient: false };
+    let loaded = source::load(&asked, Start::MustClose, manner)?;
+    let version = if args.fmi == 2 { Version::Two } else { Version::Three };
+    let library = library(args)?;
+    let bytes = files::read(&library, MOST_LIBRARY)?;
+    let header = Header::of_loaded(&loaded, &args.set, &loaded.model.run);
+    let unit =
+        package(&header, version, &bytes).map_err(|error| Failure::input(error.to_string()))?;
+    files::write(output, Kind::Fmu, manner, &unit)?;
+    let warnings = source::warnings(&loaded);
+    let json = json!({
+        "model": loaded.model.name,
+        "fmi": args.fmi,
+        "step": loaded.model.run.step,
+        "written": { "fmu": output.display().to_string() },
+        "warnings": warnings,
+    });
+    Ok(Answer::done(json, format!("fmu: {}\n", output.display())))
+}
+
+/// Where the library for units lies: beside the program, unless another place is given.
+fn library(args: &ExportArgs) -> Result<PathBuf, Failure> {
+    if let Some(path) = &args.library {
+        files::must_exist(path, "library")?;
+        return Ok(path.clone());
+    }
+    let name = format!("{}{LIBRARY}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let program = std::env::current_exe().ok();
+    let beside = program.as_deref().and_then(Path::parent).map(|folder| folder.join(&name));
+    beside.filter(|path| path.is_file()).ok_or_else(|| {
+        Failure::input(format!("the library for units, {name}, is not beside the program"))
+            .help("build it with `cargo build --release -p gelenk-fmi`, or name it with --library")
+    })
 }

@@ -197,14 +197,15 @@ mod tests {
     /// The first points of the sequence, as its authors' program prints them.
     #[test]
     fn sobol_points_are_those_of_its_authors() {
-        let scale = f64::from(u32::MAX) + 1.0;
-        let point = |n: u64| [0, 1, 2].map(|d| f64::from(sobol(n, d)) / scale);
-        assert_eq!(point(0), [0.0; 3]);
-        assert_eq!(point(1), [0.5; 3]);
-        assert_eq!(point(2), [0.75, 0.25, 0.25]);
-        assert_eq!(point(3), [0.25, 0.75, 0.75]);
-        assert_eq!(point(4), [0.375, 0.375, 0.625]);
-        assert_eq!(point(5), [0.875, 0.875, 0.125]);
+        // In eighths of the range.
+        let point = |n: u64| [0, 1, 2].map(|d| sobol(n, d));
+        let eighths = |x: [u32; 3]| x.map(|x| x << 29);
+        assert_eq!(point(0), [0; 3]);
+        assert_eq!(point(1), eighths([4, 4, 4]));
+        assert_eq!(point(2), eighths([6, 2, 2]));
+        assert_eq!(point(3), eighths([2, 6, 6]));
+        assert_eq!(point(4), eighths([3, 3, 5]));
+        assert_eq!(point(5), eighths([7, 7, 1]));
     }
 
     /// In every dimension the first 1024 points lie in as many equal parts: only right direction numbers do that.

@@ -55,9 +55,13 @@ impl Journal {
         if path.symlink_metadata().is_ok_and(|about| !about.is_file()) {
             return Err(JournalError::NotOurs(path.to_owned()));
         }
-        let options =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
-        let mut file = options.open(path).map_err(io)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Busy(path.to_owned())),
