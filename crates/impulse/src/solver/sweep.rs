@@ -29,7 +29,7 @@ use crate::small;
 ///
 /// The paper gives up (and halves h) when the error of any joint grows. In chains and loops errors of single joints do grow while
 /// the sweep converges (`gelenk papers` counts how often), so our rule looks at the worst error relative to its tolerance: the sweep goes on while its
-/// smallest value so far halves within every window of 200 + 10 n sweeps (n blocks; plain sweeps: [`PLAIN_PATIENCE`] times as many), and ends at once where it is not
+/// smallest value so far halves within every window of 200 + 10 n sweeps (n blocks; plain sweeps: 20 times as many), and ends at once where it is not
 /// finite or grows to 1000 times that of the first sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep {
