@@ -200,7 +200,7 @@ pub(crate) struct SettingArgs {
     /// Order of the method: 2, 4, 6 or 8
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = order, help_heading = "Method")]
     pub(crate) order: Option<u32>,
-    /// Solver of the impulse engine: direct or iterative
+    /// Solver of the impulse engine: direct, sweep or sweep-accelerated
     #[arg(long, value_name = "NAME", help_heading = "Method")]
     pub(crate) solver: Option<String>,
     /// Largest gap of a joint, m (of angles, rad)
@@ -805,7 +805,8 @@ Examples:
   gelenk points heavy-top | gelenk drift - --duration 1
 
 The model must be of point masses with distances and equations. It is run by the impulse engine and, with the same step, \
-by the Taylor (Lagrange-multiplier) method of orders 1 to N; the table has the largest error of a constraint in each \
+by the Taylor (Lagrange-multiplier) method of orders 1 to N, by the impulse method as its paper writes it (Newton, and one Newton step \
+a step), and by two cures of the drift (Baumgarte, projection); the table has the largest error of a constraint in each \
 interval. Order n takes positions to h^(n+1) and velocities to h^n.")]
 pub(crate) struct DriftArgs {
     /// Which model
@@ -888,7 +889,8 @@ Examples:
 
 Each rigid body becomes 8 q + 8 point masses (fewer where some coincide; q: points of its joints) with its mass, centre and \
 inertia tensor, held together by distances; thin bodies by equations. Ball, hinge, universal, fixed and distance joints become \
-common points, distances and equations; other joints and forces are refused by name. The motion is the same.")]
+common points, distances and equations; springs, dampers, drives of hinges and forces become forces on points. Constraints that follow \
+from others are left out. Other joints and forces are refused by name. The motion is the same.")]
 pub(crate) struct PointsArgs {
     /// Which model
     #[command(flatten)]
@@ -940,6 +942,7 @@ Examples:
   gelenk lagr my-deck.txt --json
   gelenk lagr system-2 --deck > my-deck.txt
   gelenk lagr system-2 --format c > system-2.c
+  gelenk lagr loudspeaker                         a charge as a coordinate
   gelenk lagr my-deck.txt --run --set M(1)=2 --set GE=9.81 --set Q(1)=0.1 --duration 5 --step 0.1
 
 A deck holds the data of LAGR's punched cards of 80 columns: numbers, bits '1'B and strings in apostrophes with FORMAC expressions, \
@@ -947,7 +950,7 @@ separated by blanks. The answer has the original's headings: coefficients of the
 forces KU, all that are not zero, first in general, then with each replacement list; then the potential and the dissipation function of \
 the forces of each body, of each damper and of all, or the slopes that show that there is none.")]
 pub(crate) struct LagrArgs {
-    /// Path of a deck, system-2 for the example of the paper, or - for standard input
+    /// Path of a deck; system-2 (the example of the paper), loudspeaker or pendulum-by-condition; or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) deck: String,
     /// Print the deck itself, to start one of your own

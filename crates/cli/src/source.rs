@@ -156,7 +156,9 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
         settings.accuracy = None;
     }
     settings.engine = engine.unwrap_or(settings.engine);
-    settings.solver = solver.unwrap_or(settings.solver);
+    if let Some(solver) = solver {
+        gelenk::model::solver_today(&solver).clone_into(&mut settings.solver);
+    }
     settings.order = order.unwrap_or(settings.order);
     settings.flight = args.flight.unwrap_or(settings.flight);
     settings.velocity_correction &= !args.no_velocity_correction;

@@ -57,7 +57,8 @@ fn people_get_tables_files_and_reasons() {
     assert!(svg.starts_with("<svg") && svg.contains("Taylor 2"));
     for (args, words) in [
         (["points", "slider-crank"], "joint `cylinder` is a slider"),
-        (["points", "spring-oscillator"], "is not converted"),
+        (["points", "three-link-arm"], "motor `turn.motor` is not converted"),
+        (["points", "hexapod"], "contact of body"),
         (["drift", "heavy-top"], "gelenk points"),
         (["drift", "free-body"], "rigid body"),
     ] {

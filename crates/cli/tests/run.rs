@@ -177,7 +177,7 @@ fn settings_of_the_command_line_replace_those_of_the_file() {
         "--sample",
         "0.1",
         "--solver",
-        "iterative",
+        "sweep",
         "--engine",
         "impulse",
         "--set",
@@ -206,7 +206,7 @@ fn settings_no_engine_has_are_refused() {
     let folder = folder();
     for (option, value, word) in [
         ("--engine", "warp", "impulse"),
-        ("--solver", "magic", "iterative"),
+        ("--solver", "magic", "sweep"),
         ("--set", "nonsense=1", "nonsense"),
         ("--set", "l=banana", "banana"),
         ("--limit", "wings=2", "bodies"),

@@ -43,20 +43,21 @@ fn the_pendulum_and_the_spring_are_the_papers() {
     assert!((number(euler, "value") - 0.036_663_14).abs() < 5e-9, "{euler}");
 }
 
-/// The sweep's counts are the paper's to 2 %, its energy error to 10 %, at twelve of the forty-eight spots.
+/// The plain sweep's counts are the paper's to 2 %, its energy error to 10 %, at all forty-eight spots (more for large steps).
 #[test]
 fn the_loop_needs_the_papers_corrections_and_makes_its_error() {
     let folder = folder();
-    let args = ["tables", "--quick", "--only", "9.2", "9.4", "--plot", "energy.svg"];
+    let args = ["tables", "--only", "9.2", "9.4", "--plot", "energy.svg"];
     let value = json_of(folder.path(), &args, 0);
     let counts = table(&value, "9.2");
-    assert_eq!(counts["columns"], serde_json::json!(["1e-3", "1e-4", "1e-5", "1e-6"]));
+    let columns = serde_json::json!(["1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8"]);
+    assert_eq!(counts["columns"], columns);
     // h = 0.00125 s, D_max = 1e-5 m: 28.47 in the paper.
-    let row = &counts["rows"][2];
+    let row = &counts["rows"][4];
     assert_eq!(row["at"], 0.001_25);
     assert_eq!(row["paper"][2], 28.47);
     assert!((row["ratio"][2].as_f64().unwrap() - 1.0).abs() < 0.01, "{row}");
-    let energy = &table(&value, "9.4")["rows"][2];
+    let energy = &table(&value, "9.4")["rows"][4];
     assert!((energy["ratio"][2].as_f64().unwrap() - 1.0).abs() < 0.05, "{energy}");
     let plot = std::fs::read_to_string(folder.path().join("energy.svg")).unwrap();
     assert!(
@@ -76,19 +77,26 @@ fn another_loop_misses_the_bars_and_the_cell_is_named() {
     assert!(first.starts_with("table 9.4, h, s = 0.005, D_max, m = 1e-3: "), "{first}");
 }
 
-/// Gentle steps carry it through its start: no more energy error than the paper's chain, with a like number of corrections.
+/// Gentle steps carry it through its start, in the whole grid: no more energy error than the paper's chain, with a like number of corrections.
 #[test]
 fn gentle_steps_hold_the_bars_on_the_flat_loop() {
     let folder = folder();
-    let only = ["tables", "--quick", "--only", "9.2", "9.4"];
+    let only = ["tables", "--only", "9.2", "9.4"];
     let args = [&only[..], &["--model", "eight-loop-flat", "--gentle"]].concat();
     let value = json_of(folder.path(), &args, 0);
     assert_eq!((&value["holds"], &value["gentle"]), (&true.into(), &true.into()));
-    let last = &table(&value, "9.4")["rows"][2];
-    assert_eq!(last["at"], 0.001_25);
-    for ratio in last["ratio"].as_array().unwrap() {
-        assert!(ratio.as_f64().unwrap() < 0.8, "{last}");
+    let rows = table(&value, "9.4")["rows"].as_array().unwrap();
+    assert_eq!(rows[4]["at"], 0.001_25);
+    for ratio in rows[4]["ratio"].as_array().unwrap() {
+        assert!(ratio.as_f64().unwrap() < 0.8, "{}", rows[4]);
     }
+    let all: Vec<f64> = rows
+        .iter()
+        .flat_map(|row| row["ratio"].as_array().unwrap())
+        .map(|ratio| ratio.as_f64().expect("a run that came to its end"))
+        .collect();
+    assert_eq!(all.len(), 48);
+    assert!(all.iter().filter(|ratio| **ratio <= 1.0).count() >= 47, "{all:?}");
 }
 
 #[test]

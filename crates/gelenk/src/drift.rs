@@ -7,8 +7,9 @@
 use std::ops::ControlFlow;
 
 use gelenk_impulse::points::{
-    Independent, PointError, PointState, PointSystem, RANK_TOLERANCE, correct_velocities,
-    from_model, independent, taylor_step,
+    Independent, PointError, PointState, PointSystem, RANK_TOLERANCE, baumgarte_step,
+    correct_velocities, from_model, impulse_step, independent, projected_step, single_step,
+    taylor_step,
 };
 use gelenk_model::{Model, Observer, RunSettings, Sample};
 
@@ -31,15 +32,15 @@ pub struct Drift {
     pub redundant: Vec<String>,
     /// Ends of the intervals, s.
     pub times: Vec<f64>,
-    /// The impulse method first, then the Taylor method of orders 1, 2, …
+    /// The impulse engine first, then the Taylor method of orders 1, 2, …, then the others.
     pub methods: Vec<DriftMethod>,
 }
 
 /// How one method did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriftMethod {
-    /// Order of the Taylor method; `None` is the impulse method.
-    pub taylor: Option<usize>,
+    /// Which method.
+    pub kind: DriftKind,
     /// Largest |error| of a constraint in each interval, m; infinite after the method broke down. (times)
     pub errors: Vec<f64>,
     /// Change of energy since the start, at the end of each interval, J. (times)
@@ -48,12 +49,53 @@ pub struct DriftMethod {
     pub stopped: Option<String>,
 }
 
+/// The methods that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriftKind {
+    /// The impulse engine.
+    Impulse,
+    /// The Taylor (Lagrange-multiplier) method of an order.
+    Taylor(usize),
+    /// The impulse method as the paper writes it: Newton's method until all constraints hold, then the direct velocity correction.
+    Newton,
+    /// The same with one step of Newton's method a step.
+    Single,
+    /// The Lagrange-multiplier method with Baumgarte's stabilization.
+    Baumgarte,
+    /// The Taylor method of order 2 with projection of positions and velocities.
+    Projection,
+}
+
+impl DriftKind {
+    /// Its name in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            DriftKind::Impulse => "impulse",
+            DriftKind::Taylor(_) => "taylor",
+            DriftKind::Newton => "newton",
+            DriftKind::Single => "single",
+            DriftKind::Baumgarte => "baumgarte",
+            DriftKind::Projection => "projection",
+        }
+    }
+}
+
 impl DriftMethod {
     /// Its name: "impulse", "Taylor 3".
     pub fn name(&self) -> String {
-        self.taylor.map_or("impulse".to_owned(), |order| format!("Taylor {order}"))
+        match self.kind {
+            DriftKind::Impulse => "impulse".to_owned(),
+            DriftKind::Taylor(order) => format!("Taylor {order}"),
+            DriftKind::Newton => "Newton".to_owned(),
+            DriftKind::Single => "1 Newton".to_owned(),
+            DriftKind::Baumgarte => "Baumgarte".to_owned(),
+            DriftKind::Projection => "projected".to_owned(),
+        }
     }
 }
+
+/// α h of Baumgarte's stabilization: errors die away within some two steps, and steps are far from the edge of stability (2.7).
+const ALPHA_STEP: f64 = 0.5;
 
 /// Why there is no study.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +123,8 @@ pub enum DriftError {
     Stopped,
 }
 
-/// Runs `model` by the impulse method and by the Taylor method of orders 1 … `highest`, all with the step of `settings`.
+/// Runs `model` by the impulse engine, by the Taylor method of orders 1 … `highest`, by the impulse method as the paper writes it and
+/// by two cures of the drift, all with the step of `settings`.
 /// `watch` gets the share of the work done and may stop it.
 pub fn drift(
     model: &Model,
@@ -109,11 +152,19 @@ pub fn drift(
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 1")]
     let n_steps = n_steps as u64;
     let clock = Clock { start: start.t, step, n_steps };
-    let share = 1.0 / (highest + 1) as f64;
+    let mut others: Vec<DriftKind> = (1..=highest).map(DriftKind::Taylor).collect();
+    others.extend([
+        DriftKind::Newton,
+        DriftKind::Single,
+        DriftKind::Baumgarte,
+        DriftKind::Projection,
+    ]);
+    let share = 1.0 / (others.len() + 1) as f64;
     let mut methods = vec![by_impulse(model, &settings, &system, &start, clock, share, watch)?];
-    for order in 1..=highest {
-        let mut part = |share: f64| watch((order as f64 + share) / (highest + 1) as f64);
-        methods.push(by_taylor(&system, &start, &set, order, clock, &mut part)?);
+    for (k, kind) in others.into_iter().enumerate() {
+        let mut part = |done: f64| watch((k as f64 + 1.0 + done) * share);
+        let tolerance = settings.tolerance;
+        methods.push(by_points(&system, &start, &set, kind, tolerance, clock, &mut part)?);
     }
     let redundant = set.removed.iter().map(|&k| system.constraints[k].name.clone()).collect();
     let times = (1..=clock.n_intervals()).map(|k| clock.end_of(k)).collect();
@@ -153,13 +204,8 @@ struct Gauge<'s> {
 }
 
 impl<'s> Gauge<'s> {
-    fn new(
-        system: &'s PointSystem,
-        start: &PointState,
-        clock: Clock,
-        taylor: Option<usize>,
-    ) -> Self {
-        let method = DriftMethod { taylor, errors: Vec::new(), energy: Vec::new(), stopped: None };
+    fn new(system: &'s PointSystem, start: &PointState, clock: Clock, kind: DriftKind) -> Self {
+        let method = DriftMethod { kind, errors: Vec::new(), energy: Vec::new(), stopped: None };
         Gauge { system, clock, energy_start: system.energy(start), worst: 0.0, method }
     }
 
@@ -181,19 +227,29 @@ impl<'s> Gauge<'s> {
     }
 }
 
-fn by_taylor(
+fn by_points(
     system: &PointSystem,
     start: &PointState,
     set: &Independent,
-    order: usize,
+    kind: DriftKind,
+    tolerance: f64,
     clock: Clock,
     watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<DriftMethod, DriftError> {
-    let mut gauge = Gauge::new(system, start, clock, Some(order));
-    let mut state = start.clone();
+    let mut gauge = Gauge::new(system, start, clock, kind);
+    let (mut state, mut set) = (start.clone(), set.clone());
+    let h = clock.step;
     for i in 1..=clock.n_steps {
         let t = state.t;
-        let stepped = taylor_step(system, &mut state, set, order, clock.step);
+        let stepped = match kind {
+            DriftKind::Taylor(order) => taylor_step(system, &mut state, &set, order, h),
+            DriftKind::Single => single_step(system, &mut state, &set, h),
+            DriftKind::Baumgarte => baumgarte_step(system, &mut state, &set, ALPHA_STEP / h, h),
+            DriftKind::Projection => projected_step(system, &mut state, &set, 2, h, tolerance),
+            DriftKind::Newton | DriftKind::Impulse => {
+                impulse_step(system, &mut state, &mut set, h, tolerance).map(|_| ())
+            }
+        };
         state.t = clock.start + i as f64 * clock.step;
         let finite = state.p.iter().all(|p| p.iter().all(|x| x.is_finite()));
         if stepped.is_err() || !finite {
@@ -243,7 +299,7 @@ fn by_impulse(
     share: f64,
     watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<DriftMethod, DriftError> {
-    let gauge = Gauge::new(system, start, clock, None);
+    let gauge = Gauge::new(system, start, clock, DriftKind::Impulse);
     let duration = settings.duration;
     let mut watching = Watching { gauge, state: start.clone(), duration, share, watch };
     let report = simulate(model, settings, &mut watching)?;

@@ -59,7 +59,8 @@ fn both_solvers_give_the_same_motion() {
         for (order, n) in [(2, 60.0), (4, 20.0)].into_iter().filter(|_| !SINGULAR.contains(&name)) {
             let tolerance = 1e-11;
             let direct = settings(&model, order, n, tolerance);
-            let iterative = RunSettings { solver: "iterative".to_owned(), ..direct.clone() };
+            let iterative =
+                RunSettings { solver: "sweep-accelerated".to_owned(), ..direct.clone() };
             let off = distance(&run(&model, &direct).state, &run(&model, &iterative).state);
             assert!(off < 20.0 * tolerance, "{name}, order {order}: {off:e} m");
         }

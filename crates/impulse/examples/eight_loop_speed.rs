@@ -51,7 +51,7 @@ impl Observer for Nobody {
 }
 
 fn main() -> Result<(), RunFailure> {
-    let solver = std::env::args().nth(1).unwrap_or_else(|| "iterative".to_owned());
+    let solver = std::env::args().nth(1).unwrap_or_else(|| "sweep-accelerated".to_owned());
     let model = eight_loop();
     println!("8-loop, 10 s, solver {solver}");
     println!("h, s     tolerance  velocity   corr./step  corr./s   real time   energy error   gap");

@@ -46,7 +46,7 @@ fn main() -> Result<(), Failure> {
     for (name, heavy) in kinds {
         for ratio in [1.0, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6] {
             let model = chain(|i| if heavy(i) { 0.1 * ratio } else { 0.1 });
-            for solver in ["direct", "iterative"] {
+            for solver in ["direct", "sweep-accelerated"] {
                 let settings = RunSettings {
                     step: 0.002,
                     tolerance: 1e-9,

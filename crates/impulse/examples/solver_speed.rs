@@ -55,7 +55,7 @@ fn chain(n: u32) -> Model {
 
 fn main() {
     let eight = common::eight_loop();
-    for solver in ["iterative", "direct"] {
+    for solver in ["sweep-accelerated", "direct"] {
         for velocity_correction in [true, false] {
             let settings = RunSettings {
                 solver: solver.to_owned(),

@@ -1,10 +1,10 @@
 //! How steps are made: the settings of a run, checked.
 
-use gelenk_model::{Flight, RunSettings};
+use gelenk_model::{Flight, RunSettings, solver_today};
 
 use crate::compose::Order;
 use crate::flight::MAX_ORDER;
-use crate::solver::{Direct, Iterative, Solver};
+use crate::solver::{Direct, Solver, Sweep};
 
 /// The choices that make a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,16 +52,28 @@ pub enum Landing {
 #[non_exhaustive]
 pub enum SolverKind {
     /// The papers' sweep, joint by joint.
-    Iterative,
+    Sweep,
+    /// The same; where it is slow, the last sweeps tell where it goes.
+    SweepAccelerated,
     /// Newton on all joints at once.
     Direct,
 }
 
 impl SolverKind {
+    /// The sweep it is, if it is one.
+    pub(crate) fn sweep(self) -> Option<Sweep> {
+        match self {
+            SolverKind::Sweep => Some(Sweep { accelerated: false }),
+            SolverKind::SweepAccelerated => Some(Sweep { accelerated: true }),
+            SolverKind::Direct => None,
+        }
+    }
+
     /// The solver.
     pub fn solver(self) -> &'static dyn Solver {
         match self {
-            SolverKind::Iterative => &Iterative,
+            SolverKind::Sweep => &Sweep { accelerated: false },
+            SolverKind::SweepAccelerated => &Sweep { accelerated: true },
             SolverKind::Direct => &Direct,
         }
     }
@@ -110,11 +122,13 @@ impl Method {
         let order = Order::new(settings.order).ok_or_else(|| {
             bad("order", settings.order.to_string(), "the impulse engine has orders 2, 4, 6 and 8")
         })?;
-        let solver = match settings.solver.as_str() {
-            "iterative" => SolverKind::Iterative,
+        let solver = match solver_today(&settings.solver) {
+            "sweep" => SolverKind::Sweep,
+            "sweep-accelerated" => SolverKind::SweepAccelerated,
             "direct" => SolverKind::Direct,
             other => {
-                let help = "the impulse engine has the solvers `iterative` and `direct`";
+                let help =
+                    "the impulse engine has the solvers `direct`, `sweep` and `sweep-accelerated`";
                 return Err(bad("solver", format!("`{other}`"), help));
             }
         };

@@ -84,7 +84,7 @@ const GOOD_PARTS: u32 = 4;
 /// Parts that fail are halved, from the state before them, and after [`GOOD_PARTS`] good ones in a row doubled again
 /// where they line up, never beyond the asked step. \[Schmitt 2003\] section 5. Every asked step begins whole, so that a
 /// run depends on nothing but its state. A part fails if
-/// - its corrections do not converge ([`Iterative`](crate::solver::Iterative) says when that is). Where velocities are not
+/// - its corrections do not converge ([`Sweep`](crate::solver::Sweep) says when that is). Where velocities are not
 ///   corrected after each step, they are before the first halving, as a better start;
 /// - it makes or loses energy beyond 5 % of the kinetic energy (and beyond traces, and what gaps within tolerance
 ///   explain): the step is too long for the motion, or has jumped to a foreign solution of C(t+h) = 0. Parts of a halved

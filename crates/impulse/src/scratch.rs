@@ -13,7 +13,7 @@ use crate::drives::Drives;
 use crate::flight::{self, Spinner, Top};
 use crate::graph::Graph;
 use crate::lanes::{F, LANES, M, Q, V};
-use crate::method::{Method, SolverKind};
+use crate::method::Method;
 use crate::rows::Rows;
 use crate::singular::Watch;
 use crate::solver::{Anderson, Crossing, Factor, Sharing, eliminate_in_turns, neighbours};
@@ -126,7 +126,7 @@ impl Scratch {
     /// What each block does from the state on; see [`Rows::set_modes`]. Rows are ready where there are bounds.
     pub(crate) fn set_modes(&mut self, model: &Model, state: &State, method: &Method) {
         self.rows.set_modes(model, &self.bodies, state, method);
-        self.plain_sweeps = method.solver == SolverKind::Iterative
+        self.plain_sweeps = method.solver.sweep().is_some()
             && [&self.balls, &self.idle_balls]
                 .into_iter()
                 .flatten()

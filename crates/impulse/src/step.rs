@@ -11,7 +11,7 @@ use crate::error::StepError;
 use crate::flight;
 use crate::graph::{Graph, settle_kick};
 use crate::kick::{book, evaluate_loads, evaluate_signals, kick};
-use crate::method::{Method, SolverKind};
+use crate::method::Method;
 use crate::rows::{At, Look, Rows};
 use crate::scratch::{Bodies, Scratch, larger, largest_speed, position_floor, velocity_floor};
 use crate::solver::{sweep_positions, sweep_velocities};
@@ -182,7 +182,7 @@ impl Stage {
         scratch: &mut Scratch,
         report: &mut StepReport,
     ) -> Result<bool, StepError> {
-        let swept = method.solver == SolverKind::Iterative;
+        let swept = method.solver.sweep();
         if !model.forces.is_empty() || self.keep != 0.0 {
             return Ok(false);
         }
@@ -195,14 +195,15 @@ impl Stage {
             return Ok(false);
         }
         balls.read_state(state);
-        if !(swept || balls.factorize()) {
+        if !(swept.is_some() || balls.factorize()) {
             return Ok(false);
         }
         let span = 0.5 * (h + self.h_open);
         let before = (&state.impulse[..], span / self.h_whole);
         let floor = position_floor(&state.s);
         let look = Look { t, h, flight: method.flight, coordinates: &[] };
-        report.corrections += if swept {
+        report.corrections += if let Some(sweep) = swept {
+            let anderson = sweep.helper(anderson);
             sweep_positions(balls, method, &look, floor, rows, anderson)?
         } else {
             balls.correct_whole(method, &look, floor, before, rows)?
@@ -213,11 +214,11 @@ impl Stage {
         if correct {
             rows.velocity_impulse.fill(0.0);
         }
-        if correct && (swept || balls.factorize()) {
+        if correct && (swept.is_some() || balls.factorize()) {
             let tolerance = method.velocity_tolerance.max(velocity_floor(&state.s_dot));
             let before = if method.gentle { balls.kinetic() } else { 0.0 };
-            report.velocity_corrections += if swept {
-                sweep_velocities(balls, tolerance, t, rows, anderson)?
+            report.velocity_corrections += if let Some(sweep) = swept {
+                sweep_velocities(balls, tolerance, t, rows, sweep.helper(anderson))?
             } else {
                 balls.correct_velocities(tolerance, t, rows)?
             }; // J v = 0

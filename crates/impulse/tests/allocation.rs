@@ -35,7 +35,7 @@ damping = 3
     for (name, model) in
         [("loop", eight_loop()), ("pendulum", double_pendulum()), ("driven", driven)]
     {
-        for (solver, order) in [("iterative", 2), ("direct", 2), ("iterative", 4)] {
+        for (solver, order) in [("sweep-accelerated", 2), ("direct", 2), ("sweep-accelerated", 4)] {
             let solver = solver.to_owned();
             let settings = RunSettings { solver, order, ..settings(0.002, 1e-9) };
             let mut simulation = Simulation::new(&model, &settings).expect("starts");

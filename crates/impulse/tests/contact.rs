@@ -82,7 +82,7 @@ fn run(model: &Model, settings: &RunSettings, duration: f64) -> (Simulation<'sta
 }
 
 fn both_solvers(step: f64, tolerance: f64) -> [RunSettings; 2] {
-    ["direct", "iterative"]
+    ["direct", "sweep-accelerated"]
         .map(|solver| RunSettings { solver: solver.to_owned(), ..settings(step, tolerance) })
 }
 
@@ -321,7 +321,7 @@ shape = { capsule = { radius = 0.05, length = 1 } }
         let (own, turn) = end(h, solver);
         (own - s).norm() + (turn - w).abs()
     };
-    for solver in ["direct", "iterative"] {
+    for solver in ["direct", "sweep-accelerated"] {
         let errors: Vec<f64> = [8.0, 16.0, 32.0, 64.0].map(|n| error(0.24 / n, solver)).to_vec();
         for pair in errors.windows(2) {
             let slope = (pair[0] / pair[1]).log2();

@@ -39,7 +39,7 @@ start = 0.3
 fn a_sliding_block_stops() {
     let model = block("[0, 0, -9.81]", 1.5, "friction = 3");
     let (stop, way) = (1.5 * 2.0 / 3.0, 2.0 * 1.5 * 1.5 / 6.0);
-    for (order, solver) in [(2, "iterative"), (2, "direct"), (4, "direct")] {
+    for (order, solver) in [(2, "sweep-accelerated"), (2, "direct"), (4, "direct")] {
         let mut errors = Vec::new();
         for h in [0.02, 0.01, 0.005] {
             let solver = solver.to_owned();
@@ -75,7 +75,7 @@ fn a_sliding_block_stops() {
 #[test]
 fn a_block_on_a_slope_stays_put() {
     // g sin α = 3 m/s², so that 6 N pull along the slope.
-    for (order, solver) in [(2, "iterative"), (2, "direct"), (4, "direct")] {
+    for (order, solver) in [(2, "sweep-accelerated"), (2, "direct"), (4, "direct")] {
         let model = block("[3, 0, -9]", 0.0, "friction = 6.01");
         let solver = solver.to_owned();
         let settings = RunSettings { order, solver, ..settings(0.005, 1e-9) };
@@ -95,7 +95,9 @@ fn a_block_on_a_slope_stays_put() {
 /// Above the bound it accelerates at g sin α − F/m, whatever the order.
 #[test]
 fn a_block_on_a_slope_slides() {
-    for (order, solver) in [(2, "iterative"), (2, "direct"), (4, "iterative"), (6, "direct")] {
+    for (order, solver) in
+        [(2, "sweep-accelerated"), (2, "direct"), (4, "sweep-accelerated"), (6, "direct")]
+    {
         let model = block("[3, 0, -9]", 0.0, "friction = 4");
         let solver = solver.to_owned();
         let settings = RunSettings { order, solver, ..settings(0.01, 1e-10) };
@@ -114,7 +116,9 @@ fn an_oscillator_loses_its_amplitude_by_equal_steps() {
     // k = 50 N/m, F = 1 N: 0.04 m a half swing, starting at 0.25 m: 0.21, 0.17, ... 0.01 < F/k = 0.02.
     let model = block("[0, 0, 0]", 0.0, "friction = 1\nstiffness = 50\nrest = 0.05");
     let half = std::f64::consts::PI / (50.0_f64 / 2.0).sqrt();
-    for (order, h, solver) in [(2, 0.002, "iterative"), (2, 0.002, "direct"), (4, 0.01, "direct")] {
+    for (order, h, solver) in
+        [(2, 0.002, "sweep-accelerated"), (2, 0.002, "direct"), (4, 0.01, "direct")]
+    {
         let (tolerance, solver) = (2e-6, solver.to_owned());
         let settings = RunSettings { order, solver, ..settings(h, 1e-11) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
@@ -177,7 +181,7 @@ friction = {friction}
     let lead = 0.05 / std::f64::consts::TAU;
     let load = 2.0 * 10.0 * lead; // N m
     let held = toml(&text(1.001 * load));
-    for solver in ["iterative", "direct"] {
+    for solver in ["sweep-accelerated", "direct"] {
         let settings = RunSettings { solver: solver.to_owned(), ..settings(0.01, 1e-10) };
         let end = after(&held, &settings, 10.0);
         assert!(end.state().coordinate[0].abs() < 1e-10, "{:?}", end.state().coordinate);
@@ -265,7 +269,7 @@ friction = 1
 "#,
     );
     let mut places = Vec::new();
-    for (solver, h) in [("iterative", 0.005), ("direct", 0.005), ("direct", 0.0025)] {
+    for (solver, h) in [("sweep-accelerated", 0.005), ("direct", 0.005), ("direct", 0.0025)] {
         let settings = RunSettings { solver: solver.to_owned(), ..settings(h, 1e-10) };
         let rest = after(&model, &settings, 12.0);
         let speed = rest.state().omega[1].norm() + rest.state().omega[2].norm();
@@ -308,7 +312,7 @@ friction = {friction}
 motion = {{ angle = "t^2" }}
 "#
         ));
-        for solver in ["iterative", "direct"] {
+        for solver in ["sweep-accelerated", "direct"] {
             let settings = RunSettings { solver: solver.to_owned(), ..settings(0.01, 1e-10) };
             let end = after(&model, &settings, 1.0);
             assert!((end.state().coordinate[0] - 1.0).abs() < 1e-9);

@@ -168,7 +168,7 @@ fn joints_are_removed_and_put_back() {
 /// A body that falls beside the world is caught by a new joint: the velocity along it goes, and is booked.
 #[test]
 fn a_joint_is_added_on_the_way() {
-    for solver in ["iterative", "direct"] {
+    for solver in ["sweep-accelerated", "direct"] {
         let model = arm("");
         let settings = RunSettings { solver: solver.to_owned(), ..settings(0.01, 1e-10) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
@@ -218,7 +218,7 @@ fn a_chain_is_cut() {
     let points: Vec<Vec3> = (0..6).map(|i| Vec3::new(f64::from(i), 0.0, 0.0)).collect();
     let model = common::chain(&points);
     let mut ends = Vec::new();
-    for solver in ["iterative", "direct"] {
+    for solver in ["sweep-accelerated", "direct"] {
         let settings = RunSettings { solver: solver.to_owned(), ..settings(0.005, 1e-11) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
         let middle = model.joint("joint 3").unwrap();

@@ -119,7 +119,7 @@ fn same_input_same_bits() {
 #[test]
 fn scratch_can_be_thrown_away() {
     let model = eight_loop();
-    for solver in ["iterative", "direct"] {
+    for solver in ["sweep-accelerated", "direct"] {
         let settings = RunSettings { solver: solver.to_owned(), ..settings(0.01, 1e-9) };
         let method = gelenk_impulse::Method::new(&settings).expect("good settings");
         let mut one = model.start.clone();
@@ -150,7 +150,11 @@ fn bad_settings_are_named() {
     fails(&model, &RunSettings { tolerance: -1.0, ..good.clone() }, &["`tolerance`"]);
     fails(&model, &RunSettings { order: 3, ..good.clone() }, &["`order`", "2, 4, 6 and 8"]);
     let solver = "magic".to_owned();
-    fails(&model, &RunSettings { solver, ..good.clone() }, &["`solver`", "magic", "iterative"]);
+    fails(
+        &model,
+        &RunSettings { solver, ..good.clone() },
+        &["`solver`", "magic", "sweep-accelerated"],
+    );
     fails(&model, &RunSettings { duration: f64::INFINITY, ..good }, &["`duration`"]);
 }
 
@@ -235,7 +239,7 @@ fn gallery_runs() {
         let model = gelenk_model::load_text(scene.name, scene.text, &options)
             .unwrap_or_else(|d| panic!("{}: {d}", scene.name))
             .model;
-        for solver in ["iterative", "direct"] {
+        for solver in ["sweep-accelerated", "direct"] {
             let solver = solver.to_owned();
             let settings = RunSettings { solver, duration: 0.1, ..model.run.clone() };
             let report = run(&model, &settings, &mut Nobody)

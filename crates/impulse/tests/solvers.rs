@@ -102,7 +102,7 @@ fn mass_ratio_of_a_million() {
     for factor in [&heavy_last as &dyn Fn(usize) -> f64, &in_turn] {
         let mut model = hanging(6);
         weigh(&mut model, factor);
-        for (solver, steps) in [("direct", 500), ("iterative", 50)] {
+        for (solver, steps) in [("direct", 500), ("sweep-accelerated", 50)] {
             let settings = RunSettings { solver: solver.to_owned(), ..settings(0.002, 1e-9) };
             let mut simulation = Simulation::new(&model, &settings).expect("starts");
             for _ in 0..steps {
@@ -224,4 +224,30 @@ fn two_joints_between_two_rods() {
         swept.ledger().integrator_error().abs() / swept.ledger().initial.abs()
     });
     assert!(errors[1] < 2e-3 && errors[0] / errors[1] > 20.0, "{errors:?}");
+}
+
+/// The plain sweep is the accelerated one until it is slow, and its earlier name still reads.
+#[test]
+fn sweeps_by_name() {
+    let model = common::scene("eight-loop");
+    let run = |solver: &str, tolerance: f64| {
+        let settings = RunSettings {
+            solver: solver.to_owned(),
+            step: 0.01,
+            tolerance,
+            ..RunSettings::default()
+        };
+        let mut simulation = Simulation::new(&model, &settings).expect("starts");
+        for _ in 0..30 {
+            simulation.step().expect("a step");
+        }
+        (simulation.totals().corrections, simulation.state().s.clone())
+    };
+    let plain = run("sweep", 1e-3);
+    assert!(plain.0 >= 30 * 9, "{}", plain.0);
+    assert_eq!(plain, run("iterative", 1e-3));
+    assert_eq!(plain, run("sweep-accelerated", 1e-3));
+    // Where it is slow, acceleration saves sweeps.
+    let (slow, fast) = (run("sweep", 1e-10).0, run("sweep-accelerated", 1e-10).0);
+    assert!(fast < slow, "{fast} {slow}");
 }

@@ -273,7 +273,7 @@ fn impacts_of_random_mechanisms_make_no_energy() {
     let mut n_impacts = 0;
     for case in 0..cases {
         let model = random_chain(&mut random);
-        let solver = if case % 4 == 0 { "iterative" } else { "direct" };
+        let solver = if case % 4 == 0 { "sweep-accelerated" } else { "direct" };
         let settings = RunSettings { solver: solver.to_owned(), ..settings(0.01, 1e-9) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
         for step in 0..40 {

@@ -76,7 +76,7 @@ fn spins_are_kept() {
     let options = gelenk_dae::Options::default();
     let mut other = gelenk_dae::Simulation::new(&model, &model.start, &options).expect("starts");
     let bar = other.run(1.0).expect("runs").s[2];
-    for solver in ["direct", "iterative"] {
+    for solver in ["direct", "sweep-accelerated"] {
         let found = run(solver);
         assert!((found - bar).norm() < 1e-7, "{solver}: {found} {bar}");
     }

@@ -1,6 +1,6 @@
 //! What the equations tell: numbers at a point, first integrals, equilibria, linearization, inverse dynamics.
 
-use gelenk_expr::{Expr, Pool};
+use gelenk_expr::{Expr, Pool, Tape};
 use nalgebra::{DMatrix, DVector};
 use rustc_hash::FxHashMap;
 
@@ -288,6 +288,69 @@ impl Equations {
         let (damping, gyroscopic) = (part(&velocity, 1), part(&velocity, -1));
         let (stiffness, circulatory) = (part(&position, 1), part(&position, -1));
         Some(Linearization { mass, damping, gyroscopic, stiffness, circulatory, input })
+    }
+
+    /// The same with numbers, from the recursive form: for trees of any size. Parameters and inputs have their values in the model.
+    ///
+    /// `None` where loops are closed or an entry has no value.
+    pub fn linearize_numbers(&mut self, t: f64, q0: &[f64]) -> Option<Linearization> {
+        let system = &mut self.system;
+        if !system.closures.is_empty() {
+            return None;
+        }
+        let f = system.coordinates.len();
+        let pool = &mut system.pool.clone();
+        let values: Vec<(Expr, Expr)> =
+            system.parameters.iter().map(|p| (p.symbol, pool.float(p.value))).collect();
+        let program = crate::program::recursive(system, pool, &values, None);
+        let inputs: Vec<Expr> = system.inputs.iter().map(|(s, _)| *s).collect();
+        let mut variables: Vec<Expr> = system.coordinates.iter().map(|c| c.symbol).collect();
+        variables.extend(system.coordinates.iter().map(|c| c.rate));
+        variables.extend(&inputs);
+        let slopes = pool.jacobian(&program.bias, &variables);
+        let mut wanted: Vec<Expr> = slopes.into_iter().flatten().collect();
+        let n_slopes = wanted.len();
+        wanted.extend(program.mass.iter().flat_map(|row| &row[..]));
+        let mut at = q0.to_vec();
+        at.resize(2 * f, 0.0);
+        at.push(t);
+        at.extend(system.inputs.iter().map(|(_, x)| *x));
+        let numbers = Tape::compile(pool, &wanted, &program.inputs).ok()?.values(&at);
+        if numbers.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        // What rounding leaves of a zero is none.
+        let largest = numbers[..n_slopes].iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let clean = |x: f64| if x.abs() <= 1e-14 * largest { 0.0 } else { x };
+        let slope = |i: usize, j: usize| clean(numbers[i * variables.len() + j]);
+        // M is kept by rows of its lower triangle.
+        let starts: Vec<usize> = program
+            .mass
+            .iter()
+            .scan(n_slopes, |at, row| {
+                let start = *at;
+                *at += row.len();
+                Some(start)
+            })
+            .collect();
+        let pool = &mut system.pool;
+        let mut matrix = |columns: usize, entry: &dyn Fn(usize, usize) -> f64| {
+            let mut row = |i| (0..columns).map(|j| pool.float(entry(i, j))).collect::<Vec<Expr>>();
+            (0..f).map(&mut row).collect::<Vec<Vec<Expr>>>()
+        };
+        let part = |first: usize, sign: f64| {
+            move |i: usize, j: usize| {
+                clean(0.5 * (slope(i, first + j) + sign * slope(j, first + i)))
+            }
+        };
+        Some(Linearization {
+            mass: matrix(f, &|i, j| numbers[starts[i.max(j)] + i.min(j)]),
+            damping: matrix(f, &part(f, 1.0)),
+            gyroscopic: matrix(f, &part(f, -1.0)),
+            stiffness: matrix(f, &part(0, 1.0)),
+            circulatory: matrix(f, &part(0, -1.0)),
+            input: matrix(inputs.len(), &|i, j| -slope(i, 2 * f + j)),
+        })
     }
 }
 

@@ -19,6 +19,7 @@
 
 mod language;
 mod lower;
+mod share;
 
 use std::fmt::Write as _;
 
@@ -88,7 +89,8 @@ pub fn generate(pool: &Pool, program: &Program, language: Language) -> Result<St
         }
         functions.push('\n');
         let used = (program.inputs.len(), lowering.used.contains(&true));
-        functions.push_str(&language.open(&call, used, outputs.len(), &described(program, group)));
+        let told = format!("{} ({} operations)", described(program, group), lowering.operations);
+        functions.push_str(&language.open(&call, used, outputs.len(), &told));
         for (i, name) in names.iter().enumerate().filter(|n| lowering.used[n.0]) {
             language.assign(&mut functions, name, &format!("x[{i}]"));
         }

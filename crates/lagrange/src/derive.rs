@@ -31,6 +31,8 @@ pub struct Options {
     pub terms: usize,
     /// Name parameter groups that recur in a legend.
     pub legend: bool,
+    /// Derive the closed form; without it the equations have the recursive form alone.
+    pub closed: bool,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             entry: 20_000,
             terms: 300_000,
             legend: true,
+            closed: true,
         }
     }
 }

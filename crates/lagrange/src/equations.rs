@@ -26,6 +26,9 @@ impl System {
     /// recursive form alone, and say so.
     pub fn derive(&self, options: &Options) -> Result<Equations, DeriveError> {
         let mut system = self.clone();
+        if !options.closed {
+            return Ok(Equations { system, closed: None, too_large: None, canonical: None });
+        }
         let mut pool = std::mem::take(&mut system.pool);
         let result = canonical(&system, &mut pool, options);
         let (closed, exact, too_large) = match result {

@@ -102,6 +102,45 @@ fn example() -> Case {
     }
 }
 
+/// The recursive form of an arm with six axes.
+fn robot_arm() -> Case {
+    let text = gelenk_scenes::scene("robot-arm").unwrap().text;
+    let loaded =
+        gelenk_model::load_text("robot-arm", text, &gelenk_model::LoadOptions::default()).unwrap();
+    let system = gelenk_lagrange::from_model(&loaded).unwrap();
+    let options = gelenk_lagrange::Options { closed: false, ..Default::default() };
+    let mut equations = system.derive(&options).unwrap();
+    let form = equations.program();
+    let pool = equations.pool().clone();
+    let named = |e: &Expr| (pool.display(*e).to_string(), *e);
+    let mass = form.mass.iter().enumerate().flat_map(|(i, row)| row[..=i].to_vec()).collect();
+    let program = Program {
+        name: "robot_arm".into(),
+        inputs: form.inputs.iter().map(named).collect(),
+        outputs: vec![
+            ("accelerations".into(), form.accelerations.clone()),
+            ("mass".into(), mass),
+            ("bias".into(), form.bias.clone()),
+        ],
+        about: vec![],
+    };
+    Case { pool, program, tolerance: 1e-10 }
+}
+
+/// Operations as the code says them, for each of its functions.
+#[test]
+fn the_arm_with_six_axes_is_short() {
+    let case = robot_arm();
+    let code = generate(&case.pool, &case.program, Language::C).unwrap();
+    let counts: Vec<usize> = code
+        .lines()
+        .filter_map(|line| line.strip_suffix(" operations) */")?.rsplit_once('('))
+        .map(|(_, n)| n.parse().unwrap())
+        .collect();
+    assert_eq!(counts.len(), 3);
+    assert!(counts.iter().sum::<usize>() <= 1498, "{counts:?}");
+}
+
 /// A deep expression: parentheses that never end are not the generator's stack.
 fn deep() -> Case {
     let mut pool = Pool::new();
@@ -247,7 +286,7 @@ fn called(case: &Case, code: &str, before: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn rust_code_runs() {
-    for case in [functions(), example(), deep(), random()] {
+    for case in [functions(), example(), deep(), random(), robot_arm()] {
         let mut code = generate(&case.pool, &case.program, Language::Rust).unwrap();
         let functions = called(&case, &code, "pub fn ");
         let n = case.program.inputs.len();
@@ -276,7 +315,7 @@ fn rust_code_runs() {
 
 #[test]
 fn c_code_runs() {
-    for case in [functions(), example(), deep(), random()] {
+    for case in [functions(), example(), deep(), random(), robot_arm()] {
         let mut code = generate(&case.pool, &case.program, Language::C).unwrap();
         let functions = called(&case, &code, "void ");
         let n = case.program.inputs.len();
@@ -352,7 +391,7 @@ fn python() -> PathBuf {
 #[test]
 fn python_code_runs() {
     let python = python();
-    for case in [functions(), example(), deep(), random()] {
+    for case in [functions(), example(), deep(), random(), robot_arm()] {
         let mut code = generate(&case.pool, &case.program, Language::Python).unwrap();
         let functions = called(&case, &code, "def ");
         let n = case.program.inputs.len();

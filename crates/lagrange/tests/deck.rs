@@ -596,3 +596,63 @@ proptest! {
         let _ = deck::read(&text);
     }
 }
+
+/// Coordinates of which there are more than freedoms: the condition with its slopes, and code for them.
+#[test]
+fn conditions_between_coordinates() {
+    let (_, text) = deck::DECKS.iter().find(|d| d.0 == "pendulum-by-condition").unwrap();
+    let (mut pool, derived) = derive(text);
+    let system = &derived.systems[0];
+    let condition = &system.conditions[0];
+    let at = |pool: &Pool, e: Expr| {
+        value(pool, e, |name| match name {
+            "Q(1)" => 0.3,
+            "Q(2)" => -0.7,
+            "QP(1)" => 1.1,
+            "QP(2)" => 0.4,
+            "R" => 2.0,
+            other => panic!("{other}"),
+        })
+    };
+    assert!((at(&pool, condition.c) - 0.5 * (0.09 + 0.49 - 4.0)).abs() < 1e-15);
+    assert!((at(&pool, condition.slopes[1]) - 0.3).abs() < 1e-15);
+    assert!((at(&pool, condition.slopes[2]) + 0.7).abs() < 1e-15);
+    assert_eq!(condition.slopes[0], Expr::ZERO);
+    assert!((at(&pool, condition.gamma) + 1.21 + 0.16).abs() < 1e-15);
+    let page = derived.print();
+    assert!(page.contains("BEDINGUNGEN") && page.contains("DC(1,1) = Q(1)"), "{page}");
+    let program = system.program(&mut pool, "pendulum", 0, 0).unwrap();
+    let code = generate(&pool, &program, Language::C).unwrap();
+    assert!(code.contains("void pendulum_jacobian("), "{code}");
+    // A deck of two systems: conditions stand at the end of each.
+    let two = format!(
+        "2 {}\n{}",
+        text.split_once("1  1 2").map(|t| format!("1 2{}", t.1)).unwrap(),
+        "1 2 '0'B '1' '0' '0'  '0' '1' '0'  '0' '0' '1'  '0' '0' '0'
+'1' '0' '0'  '0' '1' '0'  '0' '0' '1'  'Q(1)' 'Q(2)' '0' '0'B 0 0 0 0"
+    );
+    let (_, derived) = derive(&two);
+    assert_eq!(derived.systems.iter().map(|s| s.conditions.len()).collect::<Vec<_>>(), [1, 0]);
+}
+
+/// A charge as a coordinate: the equations of a loudspeaker.
+#[test]
+fn a_loudspeaker_has_a_charge() {
+    let (_, text) = deck::DECKS.iter().find(|d| d.0 == "loudspeaker").unwrap();
+    let (pool, derived) = derive(text);
+    let q = &derived.systems[0].forces[0].q;
+    let at = |e: Expr| {
+        value(&pool, e, |name| match name {
+            "Q(0)" | "QP(1)" => 0.5,
+            "Q(1)" | "BL" => 2.0,
+            "Q(2)" | "S" => 3.0,
+            "QP(2)" | "CAP" => 4.0,
+            "U0" | "OM" | "D" => 7.0,
+            "R" => 11.0,
+            other => panic!("{other}"),
+        })
+    };
+    assert!((at(q[0]) - (2.0 * 4.0 - 3.0 * 2.0 - 7.0 * 0.5)).abs() < 1e-14);
+    let voltage = 7.0 * 3.5_f64.sin() - 3.0 / 4.0 - 11.0 * 4.0 - 2.0 * 0.5;
+    assert!((at(q[1]) - voltage).abs() < 1e-14);
+}

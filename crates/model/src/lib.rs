@@ -42,6 +42,7 @@ pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;
 pub use load::{
     FileFault, FileSet, Folder, LoadOptions, Loaded, load_path, load_text, read_problem,
+    solver_today,
 };
 pub use model::{Input, Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};

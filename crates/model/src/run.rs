@@ -189,7 +189,7 @@ pub struct RunReport {
     pub t: f64,
     /// Steps done.
     pub steps: u64,
-    /// Joint corrections done (iterative solvers) or solves (direct ones).
+    /// Joint corrections done (sweeps) or solves (direct ones).
     pub corrections: u64,
     /// Stopped early by the observer.
     pub stopped: bool,

@@ -22,7 +22,7 @@ pub struct RunSettings {
     pub contact_tolerance: f64,
     /// Order of the method: 2, 4, 6 or 8.
     pub order: u32,
-    /// Solver of the impulse engine: `iterative`.
+    /// Solver of the impulse engine: `direct`, `sweep` or `sweep-accelerated`.
     pub solver: String,
     /// Rotation in free flight: `exact`, or `taylor` of the given order.
     pub flight: Flight,

@@ -37,6 +37,11 @@ pub(crate) fn run(args: &DeriveArgs, manner: Manner) -> Result<Answer, Failure> 
         equilibria: describes && (what.is_empty() || what.contains(&Part::Equilibria)),
         count: describes,
         joint_forces: args.joint_force.clone(),
+        // Code is written from the recursive form.
+        recursive: !describes
+            && args.linearize.is_none()
+            && args.evaluate.is_none()
+            && args.report.is_none(),
     };
     let mut derivation = derive(&loaded, &options).map_err(|error| failure(&error))?;
     let numbers = match &args.evaluate {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use gelenk::drift::{Drift, DriftError, drift, plot_svg};
+use gelenk::drift::{Drift, DriftError, DriftKind, drift, plot_svg};
 use gelenk::files::Kind;
 use gelenk::model::Model;
 use serde_json::{Map, Value, json};
@@ -63,8 +63,13 @@ fn to_json(model: &Model, study: &Drift) -> Map<String, Value> {
     // JSON has no infinity: null.
     let methods = study.methods.iter().map(|method| {
         json!({
-            "method": if method.taylor.is_some() { "taylor" } else { "impulse" },
-            "order": method.taylor.unwrap_or(study.settings.order as usize),
+            "method": method.kind.key(),
+            "order": match method.kind {
+                DriftKind::Taylor(order) => order,
+                DriftKind::Impulse => study.settings.order as usize,
+                DriftKind::Baumgarte => 4,
+                _ => 2,
+            },
             "errors": method.errors,
             "energy": method.energy,
             "stopped": method.stopped,

@@ -102,6 +102,7 @@ fn motion_json(motion: &DeckMotion) -> Value {
             "time": sample.t,
             "values": sample.y,
             "energy": { "kinetic": sample.kinetic, "potential": sample.potential },
+            "gap": sample.gap,
         })
     });
     json!({
@@ -142,8 +143,8 @@ fn read(name: &str) -> Result<String, Failure> {
         Ok(_) => String::from_utf8(files::read(path, MOST)?)
             .map_err(|_| Failure::input(format!("`{name}` is not UTF-8 text"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            if name == deck::EXAMPLE_NAME {
-                return Ok(deck::EXAMPLE.to_owned());
+            if let Some((_, text)) = deck::DECKS.iter().find(|(known, _)| *known == name) {
+                return Ok((*text).to_owned());
             }
             Err(Failure::input(format!("there is no file `{name}`"))
                 .help("`gelenk lagr system-2 --deck > my-deck.txt` starts a deck"))

@@ -1,7 +1,7 @@
 //! `gelenk points`: rigid bodies as point masses.
 
 use gelenk::files::Kind;
-use gelenk::points::{PointModel, PointModelError, point_model};
+use gelenk::points::{PointModel, PointModelError, point_model_of};
 use serde_json::{Value, json};
 
 use crate::Manner;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &PointsArgs, manner: Manner) -> Result<Answer, Failure> 
     if let Some(path) = &args.output {
         files::check_place(path, Kind::Text, &args.model.model, manner)?;
     }
-    let converted = point_model(&loaded.model).map_err(|error| match error {
+    let converted = point_model_of(&loaded).map_err(|error| match error {
         PointModelError::Start(why) => Failure::new(Exit::Failed, why),
         other => Failure::input(other.to_string()),
     })?;
@@ -31,10 +31,15 @@ pub(crate) fn run(args: &PointsArgs, manner: Manner) -> Result<Answer, Failure> 
             files::write(path, Kind::Text, manner, text.as_bytes())?;
             json["output"] = path.display().to_string().into();
             let told = format!(
-                "{} with {} and {}: {}\n",
+                "{} with {} and {}, {} left out: {}\n",
                 counted(converted.points.len() as u64, "point mass", "point masses"),
                 counted(converted.distances.len() as u64, "distance", "distances"),
                 counted(converted.equations.len() as u64, "equation", "equations"),
+                counted(
+                    converted.redundant.len() as u64,
+                    "redundant constraint",
+                    "redundant constraints"
+                ),
                 path.display()
             );
             Ok(Answer::done(json, told))
@@ -53,6 +58,8 @@ fn to_json(converted: &PointModel) -> Value {
         "points": converted.points.len(),
         "distances": converted.distances.len(),
         "equations": converted.equations.len(),
+        "forces": converted.forces.len(),
+        "redundant": converted.redundant,
         "bodies": Value::Object(bodies.collect()),
     })
 }

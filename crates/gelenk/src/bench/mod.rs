@@ -79,7 +79,7 @@ pub struct Line {
     /// Time of the processor for one step, mean over the run, s: that of the fastest of [`REPEATS`] runs, since other programs disturb
     /// even that.
     pub seconds_per_step: f64,
-    /// Corrections of single joints (iterative) or solves of all joints (direct) per step.
+    /// Corrections of single joints (sweep) or solves of all joints (direct) per step.
     pub corrections_per_step: f64,
     /// Largest gap of a joint, m.
     pub gap: f64,
@@ -208,7 +208,8 @@ fn eight_loops(options: &BenchOptions<'_>) -> Result<Group, BenchError> {
     let (state, second) = (reference(fine)?, reference(2.0 * fine)?);
     group.reference = state.s[1..].iter().map(|s| [s.x, s.y, s.z]).collect();
     group.reference_error = Some(distance(&state, &second));
-    let mut wanted = vec![settings("direct", 2, 0.01, 1e-5), settings("iterative", 2, 0.01, 1e-5)];
+    let mut wanted =
+        vec![settings("direct", 2, 0.01, 1e-5), settings("sweep-accelerated", 2, 0.01, 1e-5)];
     // Gaps that leave the error of the motion as it is, and those that nobody sees.
     wanted.extend([150.0, 200.0].map(|n| settings("direct", 2, 1.0 / n, 1e-4)));
     for (order, steps) in [

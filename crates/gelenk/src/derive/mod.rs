@@ -23,7 +23,7 @@ use gelenk_lagrange::analysis::{FirstIntegral, Linearization};
 use gelenk_lagrange::code::{self, Language};
 use gelenk_lagrange::rest::Equilibrium;
 use gelenk_lagrange::simplify::Limits;
-use gelenk_lagrange::{DeriveError, Equations, Options, from_model};
+use gelenk_lagrange::{DeriveError, Equations, Options, System, from_model};
 use gelenk_model::{Loaded, Model, Pose, Twist};
 
 pub use gelenk_lagrange::code::{Language as CodeLanguage, generate as generate_code};
@@ -44,6 +44,8 @@ pub struct DeriveOptions {
     pub count: bool,
     /// Joints whose forces are wanted; `all` for every joint of the tree.
     pub joint_forces: Vec<String>,
+    /// Derive the recursive form alone, which is all that code needs.
+    pub recursive: bool,
 }
 
 /// A place to linearize about, at rest.
@@ -98,7 +100,8 @@ pub fn derive(loaded: &Loaded, options: &DeriveOptions) -> Result<Derivation, De
     let begin = Instant::now();
     let mut system = from_model(loaded)?;
     substitute::substitute(&mut system, &options.substitute)?;
-    let mut equations = system.derive(&Options::default())?;
+    let mut equations =
+        system.derive(&Options { closed: !options.recursive, ..Options::default() })?;
     let seconds = begin.elapsed().as_secs_f64();
     let operations_before = if options.count && equations.closed.is_some() {
         let plain = Options {
@@ -203,11 +206,17 @@ fn linearize(
         }
     }
     let still = vec![Expr::ZERO; n];
-    equations.linearize(&q0, &still).ok_or_else(|| {
-        DerivationError::Input(
-            "only trees of a readable size are linearized: this model closes loops, or its closed form is too large"
-                .to_owned(),
-        )
+    if let Some(linear) = equations.linearize(&q0, &still) {
+        return Ok(linear);
+    }
+    // Too large for formulas: numbers.
+    let System { pool, parameters, .. } = &mut equations.system;
+    let values: Vec<(Expr, Expr)> =
+        parameters.iter().map(|p| (p.symbol, pool.float(p.value))).collect();
+    let places = pool.substitute_all(&q0, &values);
+    let numbers: Option<Vec<f64>> = places.iter().map(|e| pool.as_f64(*e)).collect();
+    numbers.and_then(|q| equations.linearize_numbers(model.start.t, &q)).ok_or_else(|| {
+        DerivationError::Input("only trees are linearized: this model closes loops".to_owned())
     })
 }
 

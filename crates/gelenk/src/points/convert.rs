@@ -1,10 +1,14 @@
 //! From a model of rigid bodies to one of point masses.
 
+use gelenk_impulse::points::{PointState, RANK_TOLERANCE, from_model, independent};
+use gelenk_model::description::Description;
 use gelenk_model::joint::JointKind;
+use gelenk_model::load_text;
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::RowKind;
-use gelenk_model::{BodyId, BodyKind, Joint, Model, RunSettings, State};
+use gelenk_model::{Body, BodyId, BodyKind, Joint, LoadOptions, Loaded, Model, RunSettings, State};
 
+use super::forces::{Numbers, Plan, PointForce, plan};
 use super::frame::{Hold, hold};
 use super::masses::equivalent_masses;
 
@@ -23,6 +27,10 @@ pub struct PointModel {
     pub distances: Vec<(usize, usize, f64)>,
     /// Equations: name and text.
     pub equations: Vec<(String, String)>,
+    /// Springs, dampers, drives and forces.
+    pub forces: Vec<PointForce>,
+    /// Names of constraints left out because they follow from the others.
+    pub redundant: Vec<String>,
     /// The points of each rigid body of the original, by its name.
     pub bodies: Vec<(String, Vec<BodyPoint>)>,
 }
@@ -68,7 +76,10 @@ pub enum PointModelError {
         kind: &'static str,
     },
     /// A force element, equation or coupling.
-    #[error("{what} `{name}` is not converted: bodies, joints and gravity are")]
+    #[error(
+        "{what} `{name}` is not converted: bodies, joints, gravity, and springs, dampers, drives of hinges and forces on points whose numbers \
+         are constant or follow time are"
+    )]
     Element {
         /// Kind of element.
         what: &'static str,
@@ -80,7 +91,7 @@ pub enum PointModelError {
     Start(String),
     /// A thin body cannot carry mass at the joint's points.
     #[error(
-        "joint `{joint}` needs a point of body `{body}` beside the plane or line that all its mass is in: give the body some thickness"
+        "`{joint}` needs a point of body `{body}` beside the plane or line that all its mass is in: give the body some thickness"
     )]
     Thin {
         /// The joint.
@@ -90,8 +101,9 @@ pub enum PointModelError {
     },
 }
 
-/// A point of a joint on a body.
+/// A point of a joint or force on a body.
 struct Reference {
+    /// Joints first, then forces.
     joint: usize,
     body: BodyId,
     /// Place in the body's principal frame.
@@ -112,7 +124,23 @@ struct Reference {
 /// ```
 /// Points that belong to fixed bodies are fixed. Anything else is an error that names it. Velocities that do not fit the
 /// joints at the start are corrected first, as a run would do.
+///
+/// Springs and dampers act between the same points, forces on theirs; a torque about a hinge becomes forces on a point beside the axis and
+/// on two of the axis (angles count from −π to π). Constraints that follow from the others in every position nearby are
+/// left out: \[Schmitt, Bender, Prautzsch 2005\] section 4.
 pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
+    converted(model, None)
+}
+
+/// The same for a model with its formulas: numbers of forces may follow time.
+pub fn point_model_of(loaded: &Loaded) -> Result<PointModel, PointModelError> {
+    converted(&loaded.model, Some(&loaded.description))
+}
+
+fn converted(
+    model: &Model,
+    description: Option<&Description>,
+) -> Result<PointModel, PointModelError> {
     refuse_others(model)?;
     let start = gelenk_impulse::Simulation::new(model, &model.run)
         .map_err(|failure| PointModelError::Start(failure.reason))?;
@@ -120,6 +148,19 @@ pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
     let mut references = Vec::new();
     for (k, joint) in model.joints.iter().enumerate() {
         joint_references(model, start, k, joint, &mut references)?;
+    }
+    let numbers = Numbers { model, description };
+    let mut plans = Vec::new();
+    for (k, force) in model.forces.iter().enumerate() {
+        let axis_length = |joint: usize| axis_length(model, &model.joints[joint]);
+        let Some((places, plan)) = plan(&numbers, start, &force.kind, axis_length) else {
+            let (what, name) = (force.kind.type_name(), force.name.clone());
+            return Err(PointModelError::Element { what, name });
+        };
+        for (meets, (body, place)) in places.into_iter().enumerate() {
+            references.push(Reference { joint: model.joints.len() + k, body, place, meets });
+        }
+        plans.push(plan);
     }
     let mut points = Points::default();
     // Where each reference is among the points.
@@ -150,7 +191,7 @@ pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
         }
         let equivalent = equivalent_masses(body.mass, &body.inertia, &places);
         let equivalent = equivalent.map_err(|which| PointModelError::Thin {
-            joint: model.joints[references[own[which]].joint].name.clone(),
+            joint: element(model, references[own[which]].joint),
             body: body.name.clone(),
         })?;
         let numbers: Vec<usize> = equivalent.points.iter().map(|p| add(&p.place, p.mass)).collect();
@@ -169,7 +210,7 @@ pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
     for (k, r) in references.iter().enumerate() {
         for (l, other) in references[..k].iter().enumerate() {
             if r.joint == other.joint && r.meets == other.meets {
-                points.unite(found[l], found[k], &model.joints[r.joint].name);
+                points.unite(found[l], found[k], &element(model, r.joint));
             }
         }
     }
@@ -181,6 +222,8 @@ pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
         points: points.named(),
         distances: Vec::new(),
         equations: Vec::new(),
+        forces: Vec::new(),
+        redundant: Vec::new(),
         bodies,
     };
     for (_, of_body) in &mut converted.bodies {
@@ -195,15 +238,29 @@ pub fn point_model(model: &Model) -> Result<PointModel, PointModelError> {
     }
     let at = |r: usize| numbers[found[r]];
     converted.joints(model, &references, at);
+    converted.leave_out_redundant();
+    for (k, (force, plan)) in model.forces.iter().zip(&plans).enumerate() {
+        let own = (0..references.len()).filter(|&r| references[r].joint == model.joints.len() + k);
+        converted.force(&force.name, plan, &own.map(at).collect::<Vec<usize>>());
+    }
     Ok(converted)
+}
+
+/// The name of a joint, or of a force by its number after them.
+fn element(model: &Model, which: usize) -> String {
+    let joint = model.joints.get(which).map(|joint| joint.name.clone());
+    joint.unwrap_or_else(|| model.forces[which - model.joints.len()].name.clone())
 }
 
 fn refuse_others(model: &Model) -> Result<(), PointModelError> {
     let refuse = |what: &'static str, name: &str| {
         Err(PointModelError::Element { what, name: name.to_owned() })
     };
-    if let Some(force) = model.forces.first() {
-        return refuse("force", &force.name);
+    let touching = |body: &&Body| body.contact.collide && !body.shapes.is_empty();
+    if let Some(body) = model.bodies.iter().find(|body| !body.fixed && touching(body))
+        && model.bodies.iter().filter(touching).count() > 1
+    {
+        return refuse("contact of body", &body.name);
     }
     for joint in &model.joints {
         if joint.properties.break_force.is_some() || joint.properties.break_torque.is_some() {
@@ -277,6 +334,34 @@ fn axis_length(model: &Model, joint: &Joint) -> f64 {
         .map(|body| (0.5 * body.inertia.sum() / body.mass).sqrt())
         .fold(f64::INFINITY, f64::min);
     if smallest.is_finite() { smallest } else { 1.0 }
+}
+
+/// The name of a distance between two points.
+pub(super) fn distance_name(a: &str, b: &str) -> String {
+    format!("{a}-{b}")
+}
+
+/// How a point model stands after a few steps with other velocities; `None` if it cannot move.
+fn pushed(model: &Model, start: &PointState) -> Option<PointState> {
+    let mut model = model.clone();
+    model.forces.clear();
+    for (k, v) in model.start.s_dot.iter_mut().enumerate().filter(|(k, _)| !model.bodies[*k].fixed)
+    {
+        // Any velocities that follow no symmetry; those that the constraints allow are left.
+        let angle = 1.0 + k as f64 * 2.399_963;
+        *v = Vec3::new(angle.sin(), (1.7 * angle).cos(), (0.6 * angle + 1.0).sin());
+    }
+    let size = start.p.iter().map(Vec3::norm).fold(0.0, f64::max).max(1e-3);
+    let settings =
+        RunSettings { step: 0.01 * size, duration: 0.05 * size, ..RunSettings::default() };
+    let mut simulation = gelenk_impulse::Simulation::new(&model, &settings).ok()?;
+    for _ in 0..5 {
+        simulation.step().ok()?;
+    }
+    let mut state = start.clone();
+    let end = &simulation.state().s;
+    state.p[..end.len()].copy_from_slice(end);
+    Some(state)
 }
 
 /// A name that expressions can use.
@@ -391,6 +476,67 @@ impl PointModel {
                 }
             }
         }
+    }
+
+    /// A force between the points that its plan asked for.
+    fn force(&mut self, name: &str, plan: &Plan, own: &[usize]) {
+        // Forces of joints are named `joint.drive`; a file's own names have no points.
+        let name = name.replace('.', "-");
+        match (plan, own) {
+            (Plan::Spring(values), &[a, b]) => {
+                self.forces.push(PointForce::Spring { name, ends: [a, b], values: values.clone() });
+            }
+            (Plan::Damper(damping), &[a, b]) => {
+                let damping = damping.clone();
+                self.forces.push(PointForce::Damper { name, ends: [a, b], damping });
+            }
+            (Plan::Applied(force), &[point]) => {
+                if !self.points[point].fixed {
+                    self.forces.push(PointForce::Force { name, point, force: force.clone() });
+                }
+            }
+            (Plan::Turn(turn), &[p, q, a, b]) => {
+                let four = [p, q, a, b];
+                let names = four.map(|k| self.points[k].name.as_str());
+                let forces = turn.forces(&names, &four.map(|k| self.points[k].fixed));
+                for (k, (at, force)) in forces.into_iter().enumerate() {
+                    let name = format!("{name}-{}", k + 1);
+                    self.forces.push(PointForce::Force { name, point: four[at], force });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Leaves out constraints that follow from the others at the start and at a place that a push leads to, so that those stay that
+    /// are dependent at the start alone.
+    fn leave_out_redundant(&mut self) {
+        let text = self.to_toml();
+        let Ok(loaded) = load_text(&self.name, &text, &LoadOptions::default()) else { return };
+        let Ok((system, state)) = from_model(&loaded.model) else { return };
+        let there = independent(&system, &state, RANK_TOLERANCE);
+        if there.removed.is_empty() {
+            return;
+        }
+        let Some(moved) = pushed(&loaded.model, &state) else { return };
+        let set = independent(&system, &moved, RANK_TOLERANCE);
+        // One by one, as long as what is left has the rank at both places.
+        let mut left: Vec<usize> = (0..system.constraints.len()).collect();
+        let mut gone = Vec::new();
+        for &k in &set.removed {
+            let mut fewer = system.clone();
+            let keep: Vec<usize> = left.iter().copied().filter(|&other| other != k).collect();
+            fewer.constraints = keep.iter().map(|&i| system.constraints[i].clone()).collect();
+            let rank = |at: &PointState| independent(&fewer, at, RANK_TOLERANCE).kept.len();
+            if rank(&state) == there.kept.len() && rank(&moved) == set.kept.len() {
+                left = keep;
+                gone.push(system.constraints[k].name.clone());
+            }
+        }
+        let names: Vec<String> = self.points.iter().map(|p| p.name.clone()).collect();
+        self.distances.retain(|&(i, j, _)| !gone.contains(&distance_name(&names[i], &names[j])));
+        self.equations.retain(|(name, _)| !gone.contains(name));
+        self.redundant = gone;
     }
 
     /// Distances and equations of joints that are more than common points.

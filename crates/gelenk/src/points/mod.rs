@@ -6,9 +6,11 @@
 //! constraints in their plainest form.
 
 mod convert;
+mod forces;
 mod frame;
 mod masses;
 mod write;
 
-pub use convert::{BodyPoint, PointMass, PointModel, PointModelError, point_model};
+pub use convert::{BodyPoint, PointMass, PointModel, PointModelError, point_model, point_model_of};
+pub use forces::PointForce;
 pub use masses::{EquivalentMasses, MassPoint, equivalent_masses};

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use gelenk_model::math::Vec3;
 
-use super::PointModel;
+use super::convert::distance_name;
+use super::{PointForce, PointModel};
 
 impl PointModel {
     /// The model file.
@@ -41,11 +42,15 @@ impl PointModel {
             let (a, b) = (&self.points[i].name, &self.points[j].name);
             let _ = write!(
                 out,
-                "\n[[joint]]\nname = \"{a}-{b}\"\ntype = \"distance\"\nbetween = [\"{a}\", \"{b}\"]\nlength = {d:?}\n"
+                "\n[[joint]]\nname = \"{}\"\ntype = \"distance\"\nbetween = [\"{a}\", \"{b}\"]\nlength = {d:?}\n",
+                distance_name(a, b)
             );
         }
         for (name, equation) in &self.equations {
             let _ = write!(out, "\n[[constraint]]\nname = \"{name}\"\nequation = \"{equation}\"\n");
+        }
+        for force in &self.forces {
+            self.write_force(&mut out, force);
         }
         let run = &self.run;
         let _ = write!(
@@ -57,6 +62,28 @@ impl PointModel {
             let _ = writeln!(out, "sample = {sample:?}");
         }
         out
+    }
+
+    fn write_force(&self, out: &mut String, force: &PointForce) {
+        let name = |k: usize| &self.points[k].name;
+        let between = |ends: &[usize; 2]| format!("[\"{}\", \"{}\"]", name(ends[0]), name(ends[1]));
+        let _ = match force {
+            PointForce::Spring { name, ends, values: [length, stiffness] } => write!(
+                out,
+                "\n[[spring]]\nname = \"{name}\"\nbetween = {}\nlength = \"{length}\"\nstiffness = \"{stiffness}\"\n",
+                between(ends)
+            ),
+            PointForce::Damper { name, ends, damping } => write!(
+                out,
+                "\n[[damper]]\nname = \"{name}\"\nbetween = {}\ndamping = \"{damping}\"\n",
+                between(ends)
+            ),
+            PointForce::Force { name: own, point, force: [x, y, z] } => write!(
+                out,
+                "\n[[force]]\nname = \"{own}\"\nbody = \"{}\"\nforce = [\"{x}\", \"{y}\", \"{z}\"]\n",
+                name(*point)
+            ),
+        };
     }
 }
 

@@ -6,6 +6,7 @@
 //! - [`newton_step`]: impulses that make the constraints hold at t + h (section 5, (5.8) and (5.9));
 //! - [`impulse_step`]: both, the impulse method; [`single_step`]: with one linear system for each (section 8);
 //! - [`taylor_step`]: the Taylor or Lagrange-multiplier method of any order (section 6), for comparison: it drifts;
+//! - [`baumgarte_step`] and [`projected_step`]: two usual cures of that drift;
 //! - [`independent`]: a largest set of constraints that do not depend on each other (section 4, end).
 //!
 //! Constraints are c_k(P, t) = 0 with the gradients G_k = ∂c_k/∂P. A distance (i, j, d) is
@@ -25,6 +26,7 @@ mod correction;
 mod from_model;
 mod independent;
 mod newton;
+mod stabilized;
 mod system;
 mod taylor;
 
@@ -33,5 +35,6 @@ pub use correction::correct_velocities;
 pub use from_model::from_model;
 pub use independent::{Independent, RANK_TOLERANCE, independent};
 pub use newton::{MAX_SOLVES, NewtonSystem, first_system, impulse_step, newton_step, single_step};
+pub use stabilized::{baumgarte_step, projected_step};
 pub use system::{PointError, PointState, PointSystem};
 pub use taylor::{PointSeries, taylor_series, taylor_step};

@@ -3,14 +3,14 @@
 mod along;
 mod anderson;
 mod direct;
-mod iterative;
+mod sweep;
 
 pub use along::{Along, Crossing};
 pub use anderson::Anderson;
 pub use direct::{Direct, Factor, Sharing};
 pub(crate) use direct::{FINE, GAIN, eliminate_in_turns, factorize, neighbours, newton};
-pub use iterative::{Iterative, PLAIN_SWEEPS};
-pub(crate) use iterative::{part_of_gap, sweep_positions, sweep_velocities};
+pub use sweep::{PLAIN_SWEEPS, Sweep};
+pub(crate) use sweep::{part_of_gap, sweep_positions, sweep_velocities};
 
 use gelenk_model::Model;
 

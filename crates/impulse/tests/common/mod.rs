@@ -75,7 +75,7 @@ pub fn eight_loop() -> Model {
 
 /// Settings with a step and a tolerance, for the papers' sweep; every impact is located.
 pub fn settings(step: f64, tolerance: f64) -> RunSettings {
-    let (solver, contact) = ("iterative".to_owned(), "exact".to_owned());
+    let (solver, contact) = ("sweep-accelerated".to_owned(), "exact".to_owned());
     let velocity_tolerance = tolerance;
     RunSettings { step, tolerance, velocity_tolerance, solver, contact, ..RunSettings::default() }
 }

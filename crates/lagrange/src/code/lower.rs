@@ -3,6 +3,7 @@
 use gelenk_expr::{Comparison, Expr, Func, Node, Number, Pool};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::share::{Kind, Sharing, Term};
 use super::{Language, Program};
 
 /// Larger nests and longer lines become temporaries.
@@ -49,10 +50,14 @@ pub(super) struct Lowering<'a> {
     pool: &'a Pool,
     language: Language,
     texts: FxHashMap<Expr, Text>,
-    /// How often each part is used.
+    /// Pairs that several sums or products have in common, and their texts.
+    sharing: Sharing,
+    pairs: Vec<Option<Text>>,
+    /// How often each part is used, and each pair.
     uses: FxHashMap<Expr, usize>,
+    pair_uses: Vec<usize>,
     /// Arguments whose sine and cosine are both wanted.
-    pairs: FxHashSet<Expr>,
+    circular: FxHashSet<Expr>,
     /// Powers and roots that have a temporary: (base, exponent), exponent 0 for the root.
     powers: FxHashMap<(Expr, i64), String>,
     count: usize,
@@ -65,6 +70,8 @@ pub(super) struct Lowering<'a> {
     pub(super) used: Vec<bool>,
     /// Functions that the code calls, among others.
     pub(super) needs: Vec<String>,
+    /// Operations of the statements and the outputs.
+    pub(super) operations: usize,
 }
 
 impl<'a> Lowering<'a> {
@@ -80,8 +87,11 @@ impl<'a> Lowering<'a> {
             pool,
             language,
             texts: FxHashMap::default(),
+            sharing: Sharing::default(),
+            pairs: Vec::new(),
             uses: FxHashMap::default(),
-            pairs: FxHashSet::default(),
+            pair_uses: Vec::new(),
+            circular: FxHashSet::default(),
             powers: FxHashMap::default(),
             count: 0,
             statements: Vec::new(),
@@ -89,8 +99,11 @@ impl<'a> Lowering<'a> {
             outputs: Vec::new(),
             used: vec![false; names.len()],
             needs: Vec::new(),
+            operations: 0,
         };
         let order = pool.subexpressions(outputs);
+        lowering.sharing = Sharing::new(pool, &order);
+        lowering.pairs = vec![None; lowering.sharing.pairs.len()];
         lowering.count_uses(&order, outputs);
         let inputs: FxHashMap<Expr, usize> =
             program.inputs.iter().enumerate().rev().map(|(i, (_, e))| (*e, i)).collect();
@@ -104,6 +117,8 @@ impl<'a> Lowering<'a> {
         }
         lowering.outputs = outputs.iter().map(|e| lowering.texts[e].code.clone()).collect();
         lowering.keep_what_is_needed(names);
+        let outputs = lowering.outputs.iter().map(|text| operations(text)).sum::<usize>();
+        lowering.operations = operations(&lowering.text) + outputs;
         Ok(lowering)
     }
 
@@ -128,18 +143,36 @@ impl<'a> Lowering<'a> {
         for &e in outputs {
             *self.uses.entry(e).or_default() += 1;
         }
+        self.pair_uses = vec![0; self.sharing.pairs.len()];
+        let Sharing { pairs, terms } = &self.sharing;
+        let (uses, pair_uses) = (&mut self.uses, &mut self.pair_uses);
+        let mut count = |term: &Term| match term {
+            Term::Part(e) => *uses.entry(*e).or_default() += 1,
+            Term::Pair(k) => pair_uses[*k] += 1,
+        };
+        pairs.iter().flat_map(|(_, pair)| pair).for_each(&mut count);
         for &e in order {
             if self.pool.is_constant(e) {
                 continue;
             }
-            for &part in self.pool.parts(e) {
-                *self.uses.entry(part).or_default() += 1;
+            match terms.get(&e) {
+                Some(terms) => terms.iter().for_each(&mut count),
+                None => self.pool.parts(e).iter().for_each(|part| count(&Term::Part(*part))),
             }
             if let Node::Apply(func @ (Func::Sin | Func::Cos), [argument]) = self.pool.node(e) {
                 *circular.entry(*argument).or_default() |= if func == Func::Sin { 1 } else { 2 };
             }
         }
-        self.pairs = circular.into_iter().filter(|c| c.1 == 3).map(|c| c.0).collect();
+        // Divisors have no temporary of their own; what they divide by has one.
+        for &e in order {
+            if let Node::Power(base, exponent) = self.pool.node(e)
+                && self.pool.as_number(exponent).is_some_and(Number::is_negative)
+                && self.uses.get(&e).copied().unwrap_or(0) > 1
+            {
+                *self.uses.entry(base).or_default() += 1;
+            }
+        }
+        self.circular = circular.into_iter().filter(|c| c.1 == 3).map(|c| c.0).collect();
     }
 
     /// The text itself, or a temporary for it.
@@ -171,11 +204,17 @@ impl<'a> Lowering<'a> {
             Node::Number(n) => self.number(n.to_f64()),
             Node::Constant(c) => self.number(c.value()),
             Node::Symbol(_) | Node::OfTime { .. } => return Err(pool.display(e).to_string()),
-            Node::Sum(terms) => self.sum(terms),
-            Node::Product(factors) => self.product(factors),
+            Node::Sum(_) => {
+                let terms = self.terms(e);
+                self.sum(&terms)
+            }
+            Node::Product(_) => {
+                let factors = self.terms(e);
+                self.product(&factors)
+            }
             Node::Power(base, exponent) => {
                 if pool.as_number(exponent).is_some() {
-                    self.product(&[e])
+                    self.product(&[Term::Part(e)])
                 } else {
                     let (a, b) = (self.texts[&base].clone(), self.texts[&exponent].clone());
                     let text = self.language.call("pow", &[&a.code, &b.code]);
@@ -202,8 +241,65 @@ impl<'a> Lowering<'a> {
         Text { code: text, level, nest: 0, opposite }
     }
 
-    fn sum(&mut self, terms: &[Expr]) -> Text {
-        let texts: Vec<Text> = terms.iter().map(|t| self.texts[t].clone()).collect();
+    /// The terms of a sum or product: its numbers, then the others, common pairs taken out.
+    fn terms(&self, e: Expr) -> Vec<Term> {
+        let parts = self.pool.parts(e);
+        let Some(shared) = self.sharing.terms.get(&e) else {
+            return parts.iter().map(|part| Term::Part(*part)).collect();
+        };
+        let numbers = parts.iter().filter(|part| self.pool.is_constant(**part));
+        let mut terms: Vec<Term> = numbers.map(|part| Term::Part(*part)).collect();
+        shared.iter().for_each(|term| self.open(*term, &mut terms));
+        terms
+    }
+
+    /// A pair that stands in one place only, within a larger one, is written out there.
+    fn open(&self, term: Term, terms: &mut Vec<Term>) {
+        match term {
+            Term::Pair(k) if self.pair_uses[k] < 2 => {
+                self.sharing.pairs[k].1.iter().for_each(|part| self.open(*part, terms));
+            }
+            _ => terms.push(term),
+        }
+    }
+
+    /// The text of a term; a pair that several hold becomes a temporary.
+    fn term(&mut self, term: Term) -> Text {
+        let k = match term {
+            Term::Part(e) => return self.texts[&e].clone(),
+            Term::Pair(k) => k,
+        };
+        if let Some(text) = &self.pairs[k] {
+            return text.clone();
+        }
+        let (kind, pair) = self.sharing.pairs[k];
+        let mut terms = Vec::new();
+        pair.iter().for_each(|part| self.open(*part, &mut terms));
+        let text = match kind {
+            Kind::Sum => self.sum(&terms),
+            Kind::Product => self.product(&terms),
+        };
+        let text = Text::atom(self.temporary(&text.code));
+        self.pairs[k] = Some(text.clone());
+        text
+    }
+
+    fn sum(&mut self, terms: &[Term]) -> Text {
+        let (mut number, mut numbers) = (0.0, 0);
+        let mut texts = Vec::with_capacity(terms.len());
+        for &term in terms {
+            if let Term::Part(e) = term
+                && let Some(x) = self.pool.as_f64(e)
+            {
+                number += x;
+                numbers += 1;
+            } else {
+                texts.push(self.term(term));
+            }
+        }
+        if numbers > 0 {
+            texts.push(self.number(number));
+        }
         let first = texts.iter().position(|t| t.opposite.is_none()).unwrap_or(0);
         let mut text = texts[first].code.clone();
         for (i, term) in texts.iter().enumerate().filter(|t| t.0 != first) {
@@ -221,11 +317,17 @@ impl<'a> Lowering<'a> {
     }
 
     /// Factors from left to right, the coefficient first, divided by the product of the divisors.
-    fn product(&mut self, factors: &[Expr]) -> Text {
+    fn product(&mut self, factors: &[Term]) -> Text {
         let mut coefficient = 1.0;
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let mut nest = 0;
-        for &factor in factors {
+        for &term in factors {
+            let Term::Part(factor) = term else {
+                let text = self.term(term);
+                nest = nest.max(text.nest + 1);
+                above.push(text.within(Level::Product));
+                continue;
+            };
             if let Some(x) = self.pool.as_f64(factor) {
                 coefficient *= x;
                 continue;
@@ -371,7 +473,7 @@ impl<'a> Lowering<'a> {
         let parts: Vec<&Text> = texts.iter().collect();
         let first = texts[0].code.clone();
         match func {
-            Func::Sin | Func::Cos if self.pairs.remove(&arguments[0]) => {
+            Func::Sin | Func::Cos if self.circular.remove(&arguments[0]) => {
                 self.count += 1;
                 let (sin, cos) = (format!("s{}", self.count), format!("c{}", self.count));
                 let mut statement = String::new();
@@ -410,6 +512,39 @@ const FUNCTIONS: [&str; 28] = [
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "abs", "sign", "min", "max", "step",
     "floor", "erf", "_erf", "sqrt", "pow",
 ];
+
+/// Operations in a text of any of the languages: + − * / with two operands, opposites (but of numbers), calls.
+fn operations(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut count, mut at) = (0, 0);
+    while at < bytes.len() {
+        let begin = at;
+        at += 1;
+        match bytes[begin] {
+            b'0'..=b'9' => {
+                let exponent = |at: usize| bytes[at - 1] == b'e' && b"+-".contains(&bytes[at]);
+                while at < bytes.len()
+                    && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'.' || exponent(at))
+                {
+                    at += 1;
+                }
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
+                while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
+                    at += 1;
+                }
+                if bytes.get(at) == Some(&b'(') {
+                    count += if &text[begin..at] == "sin_cos" { 2 } else { 1 };
+                }
+            }
+            // The sign of a number stands before it, that of a difference has blanks about it.
+            b'-' if bytes.get(at).is_some_and(u8::is_ascii_digit) => {}
+            b'*' | b'/' | b'+' | b'-' => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
 
 /// The words of a statement.
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -294,6 +294,14 @@ impl<'a> Cards<'a> {
         }
     }
 
+    /// Whether a string follows.
+    pub(super) fn string_follows(&mut self) -> Result<bool, DeckError> {
+        let before = self.at;
+        let found = self.next();
+        self.at = before;
+        Ok(matches!(found?, Some((Item::Text(_), _))))
+    }
+
     /// A string.
     pub(super) fn string_of(&mut self, what: &str) -> Result<Text, DeckError> {
         let (item, place) = self.expect(what)?;

@@ -36,6 +36,19 @@ pub struct SystemResult {
     pub forces: Vec<Forces>,
     /// Potentials and dissipation functions: of the forces of each body, of each damper, and of all.
     pub functions: Vec<ForceFunctions>,
+    /// Conditions between the coordinates.
+    pub conditions: Vec<Condition>,
+}
+
+/// A condition C = 0 between coordinates: C_ρ q̈^ρ = γ, and the generalized forces λ C_ρ.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// C.
+    pub c: Expr,
+    /// ∂C/∂q^μ, μ = 0 … f.
+    pub slopes: Vec<Expr>,
+    /// γ = −∂²C/∂q^μ∂q^ν q̇^μ q̇^ν.
+    pub gamma: Expr,
 }
 
 /// The potential of a spring, U = c (½ λ² - λ₀ λ).
@@ -220,11 +233,34 @@ fn derive(
         let q = forces[0].q.clone().into_iter().map(|e| work.replaced(e, list)).collect();
         forces.push(Forces { q });
     }
+    let conditions = input.conditions.iter().map(|c| condition(&mut work, *c, &rates)).collect();
     let coordinates = std::mem::take(&mut work.coordinates);
     let functions = force_functions;
-    let result = SystemResult { f, coordinates, rates, potentials, kinetics, forces, functions };
+    let result =
+        SystemResult { f, coordinates, rates, potentials, kinetics, forces, functions, conditions };
     write_page(page, number, system, &result, &work);
     Ok(result)
+}
+
+/// A condition with its derivatives.
+fn condition(work: &mut Work<'_>, c: Expr, rates: &[Expr]) -> Condition {
+    let c = work.short(c);
+    let slopes: Vec<Expr> = (0..=work.f)
+        .map(|mu| {
+            let slope = work.diff(c, mu);
+            work.short(slope)
+        })
+        .collect();
+    let mut terms = Vec::new();
+    for (mu, slope) in slopes.iter().enumerate() {
+        for nu in 0..=work.f {
+            let bend = work.diff(*slope, nu);
+            product(work.pool, &mut terms, &[Expr::MINUS_ONE, bend, rates[mu], rates[nu]]);
+        }
+    }
+    let sum = work.pool.add(&terms);
+    let gamma = work.short(sum);
+    Condition { c, slopes, gamma }
 }
 
 /// The sums of the terms, in their shortest forms.
@@ -258,7 +294,8 @@ fn declare(pool: &mut Pool, system: &System) {
     }
     let bodies =
         system.bodies.iter().flat_map(|b| b.motion.iter().chain(b.forces.iter().flatten()));
-    for formula in system.ground.iter().chain(bodies).flatten() {
+    let motion = system.ground.iter().chain(bodies).flatten();
+    for formula in motion.chain(&system.conditions) {
         meaning::declare(pool, formula);
     }
     for (_, by) in lists(system).flat_map(|l| &l.pairs) {

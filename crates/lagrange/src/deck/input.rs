@@ -16,6 +16,7 @@ pub(super) struct Input {
     pub(super) springs: Vec<[Vec<Replacement>; 2]>,
     pub(super) kinetic_lists: Vec<Vec<Replacement>>,
     pub(super) force_lists: Vec<Vec<Replacement>>,
+    pub(super) conditions: Vec<Expr>,
 }
 
 impl Input {
@@ -28,6 +29,7 @@ impl Input {
             springs: Vec::new(),
             kinetic_lists: Vec::new(),
             force_lists: Vec::new(),
+            conditions: Vec::new(),
         };
         let mut entries = [[None; 3]; 6];
         let mut motion = [[Expr::ZERO; 3]; 4];
@@ -62,6 +64,10 @@ impl Input {
         for list in &system.force_lists {
             let list = input.scope(pool, system.f, &entries, [None; 3]).list(list)?;
             input.force_lists.push(list);
+        }
+        for condition in &system.conditions {
+            let c = input.scope(pool, system.f, &entries, [None; 3]).formula(condition)?;
+            input.conditions.push(c);
         }
         Ok(input)
     }

@@ -16,7 +16,8 @@
 //! motion); rotation matrix and origin of body 0; for each body, with relative motion, its reference body K, rotation
 //! matrix, distance, joint points on K and on the body, or else rotation matrix and centre; BI2 and, if `'1'B`, force and
 //! moment about the centre in world axes (`'11'B`, which the original has not: in body axes); the dampers, L N BI1 and its list; the springs, L N BI1 BI2 and their lists;
-//! the lists for G and GAM; the lists for KU.
+//! the lists for G and GAM; the lists for KU; then, which the original has not, conditions between the coordinates, each a formula that
+//! is 0.
 //!
 //! ```
 //! use gelenk_lagrange::deck;
@@ -48,7 +49,7 @@ mod program;
 use gelenk_expr::Pool;
 
 pub use cards::Place;
-pub use derive::{Derived, Forces, Kinetics, Potential, SystemResult, Undetermined};
+pub use derive::{Condition, Derived, Forces, Kinetics, Potential, SystemResult, Undetermined};
 pub use potential::{ForceFunction, ForceFunctions, Source};
 
 use cards::Cards;
@@ -58,6 +59,13 @@ use formula::{Formula, List};
 pub const EXAMPLE_NAME: &str = "system-2";
 /// The example of the paper, its section 6.2: a pendulum with a sliding point mass on a guided support.
 pub const EXAMPLE: &str = include_str!("../../decks/lagr-system-2.txt");
+
+/// Every deck that the command knows by name.
+pub const DECKS: [(&str, &str); 3] = [
+    (EXAMPLE_NAME, EXAMPLE),
+    ("loudspeaker", include_str!("../../decks/loudspeaker.txt")),
+    ("pendulum-by-condition", include_str!("../../decks/pendulum-by-condition.txt")),
+];
 
 /// Most systems of a deck, bodies, and force elements of a system.
 const MAX_COUNT: i64 = 10_000;
@@ -98,6 +106,8 @@ struct System {
     springs: Vec<Element>,
     kinetic_lists: Vec<List>,
     force_lists: Vec<List>,
+    /// What is 0 between coordinates of which there are more than freedoms.
+    conditions: Vec<Formula>,
 }
 
 #[derive(Clone, Debug)]
@@ -224,7 +234,21 @@ impl Reader<'_> {
         let springs = self.elements("springs", n, true)?;
         let kinetic_lists = self.lists("G and GAM")?;
         let force_lists = self.lists("KU")?;
-        Ok(System { f, relative, ground, bodies, dampers, springs, kinetic_lists, force_lists })
+        let mut conditions = Vec::new();
+        while self.cards.string_follows()? {
+            conditions.push(self.formula("a condition")?);
+        }
+        Ok(System {
+            f,
+            relative,
+            ground,
+            bodies,
+            dampers,
+            springs,
+            kinetic_lists,
+            force_lists,
+            conditions,
+        })
     }
 
     fn body(&mut self, l: usize, relative: bool) -> Result<Body, DeckError> {

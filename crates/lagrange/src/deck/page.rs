@@ -86,6 +86,15 @@ pub(super) fn write_page(
             page.equation(&format!("KU({})", rho + 1), &work.text(e));
         }
     }
+    if !result.conditions.is_empty() {
+        page.heading("BEDINGUNGEN");
+    }
+    for (k, condition) in result.conditions.iter().enumerate() {
+        page.equation(&format!("C({})", k + 1), &work.text(condition.c));
+        for (mu, &e) in condition.slopes.iter().enumerate().filter(|e| *e.1 != Expr::ZERO) {
+            page.equation(&format!("DC({},{mu})", k + 1), &work.text(e));
+        }
+    }
     page.heading("POTENTIALE UND DISSIPATIONSFUNKTIONEN");
     for functions in &result.functions {
         page.line(&match functions.source {

@@ -33,7 +33,7 @@ mod strength;
 
 pub use files::{FileFault, FileSet, Folder, Opened, read_regular};
 pub use joints::OPEN_JOINT;
-pub use run::{ENGINES, SOLVERS};
+pub use run::{ENGINES, SOLVERS, solver_today};
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,12 @@ pub const ENGINES: [&str; 3] = ["impulse", "dae", "lagrange"];
 /// Integrators of the dae engine.
 pub(crate) const INTEGRATORS: [&str; 3] = ["auto", "dop853", "radau"];
 /// Solvers of the impulse engine.
-pub const SOLVERS: [&str; 2] = ["direct", "iterative"];
+pub const SOLVERS: [&str; 3] = ["direct", "sweep", "sweep-accelerated"];
+
+/// The name of a solver today: `iterative`, the sweep's earlier name, is read for one version.
+pub fn solver_today(name: &str) -> &str {
+    if name == "iterative" { "sweep" } else { name }
+}
 /// Highest order of the Taylor series of free flight.
 const MOST_TAYLOR: u32 = 30;
 
@@ -78,8 +83,9 @@ impl Context<'_> {
         if let Some(solver) = &spec.solver
             && !solver.poisoned
         {
-            if SOLVERS.contains(&solver.text.as_str()) {
-                run.solver.clone_from(&solver.text);
+            let name = solver_today(&solver.text);
+            if SOLVERS.contains(&name) {
+                name.clone_into(&mut run.solver);
             } else {
                 let message = format!("there is no solver `{}`", solver.text);
                 let help = did_you_mean(&solver.text, SOLVERS).unwrap_or_default();

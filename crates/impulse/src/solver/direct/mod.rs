@@ -9,7 +9,7 @@ pub(super) use share::share as share_loads;
 
 use gelenk_model::Model;
 
-use super::{Iterative, Solver, Worst, norm};
+use super::{Solver, Sweep, Worst, norm};
 use crate::error::StepError;
 use crate::graph::{joints_are_a_tree, settle_positions, settle_velocities};
 use crate::method::Method;
@@ -54,7 +54,7 @@ impl Solver for Direct {
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
         if scratch.rows.has_bounds() {
-            return Iterative.correct_positions(model, method, look, scratch);
+            return Sweep { accelerated: true }.correct_positions(model, method, look, scratch);
         }
         let floor = scratch.bodies.position_floor();
         if let Some((balls, rows, bodies)) = scratch.regular_balls() {
@@ -103,7 +103,7 @@ impl Solver for Direct {
         scratch: &mut Scratch,
     ) -> Result<u64, StepError> {
         if scratch.rows.has_bounds() {
-            return Iterative.correct_velocities(model, method, at, scratch);
+            return Sweep { accelerated: true }.correct_velocities(model, method, at, scratch);
         }
         let tolerance = method.velocity_tolerance.max(scratch.bodies.velocity_floor());
         if let Some((balls, rows, bodies)) = scratch.regular_balls() {

@@ -138,7 +138,7 @@ spec! {
         contact_tolerance: Option<Scalar>,
         /// Order of the method: 2, 4, 6 or 8.
         order: Option<Scalar>,
-        /// Solver of the impulse engine: `direct` or `iterative`.
+        /// Solver of the impulse engine: `direct`, `sweep` or `sweep-accelerated`.
         solver: Option<Text>,
         /// Rotation in free flight: `exact`, or `taylor:N` with the order N.
         flight: Option<Text>,
