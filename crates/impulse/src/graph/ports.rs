@@ -587,7 +587,7 @@ impl Ports {
                         let [own, other] = [a, b].map(|site| &rows[i * term.sites + site]);
                         let mut sum = 0.0;
                         for (own, g) in
-                            own.iter().zip(self.g[to.first * n..].chunks_exact(n)).take(to.n)
+                            own.iter().zip(self.g[to.first * n..].chunks_exact(n.max(1))).take(to.n)
                         {
                             let g = &g[from.first..from.first + from.n];
                             sum += own
@@ -630,7 +630,8 @@ fn add_rows<const N: usize>(
     });
     let high: [F; N] = std::array::from_fn(|i| F::new([block[i][4], block[i][5], 0.0, 0.0]));
     let n = out.n();
-    for (i, g) in g.chunks_exact(n).enumerate() {
+    // Welded bodies have no free directions at all.
+    for (i, g) in g.chunks_exact(n.max(1)).enumerate() {
         let Some(g) = g[to.start..].first_chunk::<N>() else { continue };
         let out = &mut out.row_mut(i)[from.clone()];
         let sum = |lanes: &[F; N]| {
