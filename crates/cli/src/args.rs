@@ -222,6 +222,9 @@ pub(crate) struct SettingArgs {
     /// touches
     #[arg(long, value_name = "HOW", value_parser = ["auto", "exact", "coarse", "none"], help_heading = "Method")]
     pub(crate) contact: Option<String>,
+    /// What the coefficient of restitution means: poisson (impulses), newton (speeds) or stronge (work) [default: poisson]
+    #[arg(long, value_name = "LAW", value_parser = ["poisson", "newton", "stronge"], help_heading = "Method")]
+    pub(crate) impact: Option<String>,
     /// Halve steps in which joints act harder than size and speed of the bodies explain (order 2)
     #[arg(long, help_heading = "Method")]
     pub(crate) gentle: bool,

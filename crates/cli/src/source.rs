@@ -163,6 +163,8 @@ pub(crate) fn settings(args: &SettingArgs, model: &Model) -> RunSettings {
     settings.flight = args.flight.unwrap_or(settings.flight);
     settings.velocity_correction &= !args.no_velocity_correction;
     settings.contact = args.contact.clone().unwrap_or(settings.contact);
+    let impact = args.impact.as_deref().and_then(gelenk::model::ImpactLaw::named);
+    settings.impact = impact.unwrap_or(settings.impact);
     settings.gentle |= args.gentle;
     settings.rtol = args.rtol.or(settings.rtol);
     settings.atol = args.atol.or(settings.atol);

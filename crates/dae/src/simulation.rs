@@ -1,6 +1,6 @@
 //! Stepping: the integrator on the equations, with projection, events and statistics.
 
-use gelenk_model::{Event, Model, State, Statistics};
+use gelenk_model::{Event, ImpactLaw, Model, State, Statistics};
 use gelenk_ode::{Direction, Failure, Integrator, Method, Stop, System};
 
 use crate::equations::Equations;
@@ -34,6 +34,8 @@ pub struct Options {
     pub max_steps: usize,
     /// Exact derivatives ([`crate::sensitivity`]) take part in the error that chooses the steps.
     pub control_derivatives: bool,
+    /// What the coefficient of restitution of stops means.
+    pub impact: ImpactLaw,
 }
 
 impl Options {
@@ -52,6 +54,7 @@ impl Default for Options {
             invariant_tolerance: None,
             max_steps: 10_000_000,
             control_derivatives: true,
+            impact: ImpactLaw::default(),
         }
     }
 }
@@ -266,6 +269,7 @@ impl<'m> Simulation<'m> {
             return Err(DaeError::OpenAtStart { element, gap: found.position });
         }
         let mut switches = Switches::new(&equations);
+        switches.impact = options.impact;
         let named = |error: SwitchError| explain(model, start.t, error);
         equations.project(start.t, &mut y).map_err(|e| named(e.into()))?;
         let mut events = Vec::new();

@@ -15,9 +15,10 @@
 //! (Murty's rule), which ends after finitely many changes.
 
 use gelenk_model::force::{ForceContext, ForceKind};
+use gelenk_model::impact::{Bounce, MOST_ROUNDS};
 use gelenk_model::joint::{JointId, MAX_ROWS};
 use gelenk_model::rows::RowKind;
-use gelenk_model::{Event, Twist};
+use gelenk_model::{Event, ImpactLaw, Twist};
 use gelenk_ode::{Direction, EventKind};
 
 use crate::equations::{Equations, Mode, instant};
@@ -79,6 +80,8 @@ pub(crate) struct Switches {
     over: Vec<f64>,
     /// Energy lost in impacts so far, J.
     pub(crate) impact_loss: f64,
+    /// What the coefficient of restitution means.
+    pub(crate) impact: ImpactLaw,
 }
 
 impl Switches {
@@ -125,6 +128,7 @@ impl Switches {
             kinks: vec![0.0; n_kinks],
             over: vec![0.0; model.rows.len()],
             impact_loss: 0.0,
+            impact: ImpactLaw::default(),
         }
     }
 }
@@ -431,23 +435,13 @@ impl Equations<'_> {
             };
             // Where one is fast enough to bounce, all that were pressed give their part back, those that rested too.
             let fast = |(&i, rate): (&usize, &f64)| restitution(i) * rate > SLOWEST_BOUNCE;
-            let mut any = false;
             if round < ELASTIC_IMPACTS && touched.iter().zip(&rates).any(fast) {
-                for &i in touched {
-                    let row = self.model.rows[i].first_row;
-                    bounces[row] = restitution(i) * impulses[row].min(0.0);
-                    any |= bounces[row] != 0.0;
-                }
-            }
-            if any {
-                for &i in touched {
-                    self.rows.out[i] = bounces[self.model.rows[i].first_row] == 0.0;
-                }
-                self.rows.apply(&bounces, &mut self.twists);
-                for &i in touched {
-                    self.rows.out[i] = true;
-                }
-                self.fit_velocities(t);
+                let list = touched.iter().zip(&rates).map(|(&i, &approach)| {
+                    let compression = -impulses[self.model.rows[i].first_row].min(0.0);
+                    (i, Bounce { restitution: restitution(i), compression, approach })
+                });
+                let list: Vec<_> = list.collect();
+                self.give_back(switches.impact, touched, &list, &mut bounces, energy_before, t);
             }
             for &i in touched {
                 self.set_mode(i, Mode::Free);
@@ -467,6 +461,70 @@ impl Equations<'_> {
             }
         }
         Err(SwitchError::Unsettled(touched.first().copied().unwrap_or(0)))
+    }
+
+    /// Gives back what stops do by the law of impact, after the compression; impulses into `bounces`. What would be more energy than there was `before`
+    /// is not given.
+    fn give_back(
+        &mut self,
+        law: ImpactLaw,
+        touched: &[usize],
+        list: &[(usize, Bounce)],
+        bounces: &mut [f64],
+        before: f64,
+        t: f64,
+    ) {
+        let row = |equations: &Self, i: usize| equations.model.rows[i].first_row;
+        for (i, bounce) in list {
+            bounces[row(self, *i)] = -law.first(bounce);
+        }
+        if bounces.iter().all(|p| *p == 0.0) {
+            return;
+        }
+        let compressed = self.twists.clone();
+        let energy_compressed = self.kinetic_energy();
+        let give = |equations: &mut Self, bounces: &[f64]| {
+            equations.twists.copy_from_slice(&compressed);
+            for &i in touched {
+                equations.rows.out[i] = bounces[equations.model.rows[i].first_row] == 0.0;
+            }
+            equations.rows.apply(bounces, &mut equations.twists);
+            for &i in touched {
+                equations.rows.out[i] = true;
+            }
+            equations.fit_velocities(t);
+        };
+        for _ in 0..MOST_ROUNDS {
+            give(self, bounces);
+            let mut met = true;
+            for (i, bounce) in list {
+                let p = bounces[row(self, *i)];
+                if let Some(next) = law.next(bounce, -p, -self.rate_of(*i, t)) {
+                    (bounces[row(self, *i)], met) = (-next, false);
+                }
+            }
+            if met {
+                break;
+            }
+        }
+        // Velocities are linear in what is given back: E(s) = E_c + b s + c s².
+        let energy = self.kinetic_energy();
+        let first = list.first().map_or(0.0, |(_, bounce)| bounce.restitution);
+        // With one ε for all none is made, but by prescribed motions.
+        let mixed = list.iter().any(|(_, bounce)| bounce.restitution.to_bits() != first.to_bits());
+        if mixed && energy > before {
+            let half: Vec<f64> = bounces.iter().map(|p| 0.5 * p).collect();
+            give(self, &half);
+            let middle = self.kinetic_energy();
+            let c = 2.0 * (energy + energy_compressed - 2.0 * middle);
+            let b = energy - energy_compressed - c;
+            let room = (before - energy_compressed).max(0.0);
+            let root = (b * b + 4.0 * c * room).max(0.0).sqrt();
+            let part = if b >= 0.0 { 2.0 * room / (b + root) } else { (root - b) / (2.0 * c) };
+            let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
+            bounces.iter_mut().for_each(|p| *p *= part);
+            give(self, bounces);
+        }
     }
 
     /// Notes the joints that can break and take part in an impact with these impulses.

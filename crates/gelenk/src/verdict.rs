@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! at work = max(largest kinetic energy, spread of the potential energy, |work|, dissipation, impact losses)
-//! failed    energy error > 1 % of what is at work; gap or overlap > 10 x tolerance; anything not finite; a run that ended early
+//! failed    energy error > 1 % of what is at work; gap or overlap > 10 x tolerance; anything not finite; a run that ended early;
+//!           a start at rest in a singular position that several motions leave
 //! doubtful  from a tenth of that; velocity error > 10 x tolerance; contacts that open while they push; steps taken although
 //!           their energy is wrong, since halving did not help; an estimate above the accuracy asked for
 //! ```
@@ -19,6 +20,7 @@ use gelenk_model::{Ledger, Model, RunReport, RunSettings, Sample};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, EngineKind, Refused};
+use crate::lagrange::look::stuck_start;
 use crate::recording::number;
 
 /// Energy errors below this multiple of weight x tolerance count as none.
@@ -110,7 +112,7 @@ pub struct Finding {
     #[serde(alias = "grade")]
     pub level: Level,
     /// What was measured: `energy`, `dissipation`, `impact-loss`, `gap`, `velocity-error`, `overlap`, `finite`,
-    /// `contact-loose`, `refused-steps`, `accuracy`, `run`; of comparisons `difference`, of optimizations `status`, `replay`.
+    /// `singular-start`, `contact-loose`, `refused-steps`, `accuracy`, `run`; of comparisons `difference`, of optimizations `status`, `replay`.
     pub quantity: String,
     /// Its value, in its unit.
     #[serde(with = "number")]
@@ -246,6 +248,7 @@ impl Judge {
             let finding = case.finding(Level::Failed, "finite", [f64::NAN, f64::MAX], cause);
             findings.push(Finding { time: Some(report.t), ..finding });
         }
+        case.start(&mut findings);
         case.gaps(&mut findings);
         case.velocity_errors(&mut findings);
         case.overlap(&mut findings);
@@ -344,6 +347,28 @@ impl Case<'_> {
             cause,
             remedy,
         }
+    }
+
+    /// A start from which no engine knows the way.
+    fn start(&self, findings: &mut Vec<Finding>) {
+        let Case { model, settings, .. } = *self;
+        if settings.duration == 0.0 {
+            return;
+        }
+        let Some(stuck) = stuck_start(model, &model.start) else { return };
+        let cause = format!(
+            "the model begins at rest in a singular position, in which the joints lose {} of their rank: several motions leave it, joint forces grow \
+             without bound towards it, and which motion is taken is left to rounding",
+            stuck.lost
+        );
+        let finding = self.finding(Level::Failed, "singular-start", [stuck.bend, 0.0], cause);
+        let remedy = "begin beside it, or with a velocity (`[[start]]`, `gelenk assemble`)";
+        findings.push(Finding {
+            time: Some(model.start.t),
+            element: Some(stuck.element),
+            remedy: remedy.to_owned(),
+            ..finding
+        });
     }
 
     fn gaps(&self, findings: &mut Vec<Finding>) {

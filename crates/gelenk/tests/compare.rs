@@ -1,5 +1,5 @@
 //! The bar for the engines: over one second, impulses of order 8, the DAE in natural coordinates and Lagrange's equations give every model of the
-//! gallery the same motion to 1e-8 m.
+//! gallery the same motion to 1e-9 m; those that are left out are named with the reason.
 
 use std::ops::ControlFlow;
 
@@ -7,6 +7,9 @@ use gelenk::compare::{CompareOptions, Comparison, compare};
 use gelenk::model::{LoadOptions, Loaded, Observer, RunReport, RunSettings, Sample, load_text};
 use gelenk::scenes::SCENES;
 use gelenk::{SimulateError, simulate, simulate_loaded};
+
+/// Engines agree to this, m.
+const WITHIN: f64 = 1e-9;
 
 /// Scenes that begin in, or pass, a singular position: several motions go on from there.
 const SINGULAR: [&str; 6] = [
@@ -32,7 +35,7 @@ fn load(name: &str) -> Loaded {
 }
 
 fn compared(loaded: &Loaded, duration: f64, orders: bool) -> Comparison {
-    let options = CompareOptions { orders, ..CompareOptions::new(duration, 4) };
+    let options = CompareOptions { orders, within: WITHIN, ..CompareOptions::new(duration, 4) };
     let result = compare(loaded, &options, &mut || ControlFlow::Continue(()));
     result.unwrap_or_else(|error| panic!("{}: {error}", loaded.model.name))
 }
@@ -43,8 +46,8 @@ fn agrees(name: &str) {
     let comparison = compared(&loaded, 1.0, false);
     assert_eq!(comparison.runs.len(), 3, "{name}: {:?}", comparison.unable);
     let worst = &comparison.worst;
-    assert!(worst.position < 1e-8, "{name}: {worst:?}");
-    assert!(worst.rotation < 1e-7, "{name}: {worst:?}");
+    assert!(comparison.agree && worst.position <= WITHIN, "{name}: {worst:?}");
+    assert!(worst.rotation < 10.0 * WITHIN, "{name}: {worst:?}");
 }
 
 macro_rules! scenes {

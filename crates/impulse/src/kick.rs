@@ -101,6 +101,7 @@ fn is_finite(wrench: &Wrench) -> bool {
 
 /// v += dt M⁻¹ f.
 pub(crate) fn kick(bodies: &mut Bodies, loads: &Loads, dt: f64) {
+    bodies.couples.fill(Vec3::zeros());
     if loads.drives.are_torques() {
         for own in &loads.drives.axes {
             let torque = own.axis_of_hinge() * (own.torque(true) * dt);
@@ -108,6 +109,7 @@ pub(crate) fn kick(bodies: &mut Bodies, loads: &Loads, dt: f64) {
             for (body, torque) in [(a, -torque), (b, torque)] {
                 if !bodies.fixed[body] {
                     bodies.twists[body].omega += bodies.inertia_inv_world[body] * torque;
+                    bodies.add_couple(body, &torque);
                     bodies.touch(body);
                 }
             }
@@ -123,6 +125,7 @@ pub(crate) fn kick(bodies: &mut Bodies, loads: &Loads, dt: f64) {
         let twist = &mut bodies.twists[i];
         twist.s_dot += force * (dt * bodies.mass_inv[i]);
         twist.omega += bodies.inertia_inv_world[i] * torque * dt;
+        bodies.add_couple(i, &(torque * dt));
         bodies.touch(i);
     }
 }

@@ -1,6 +1,6 @@
 //! How steps are made: the settings of a run, checked.
 
-use gelenk_model::{Flight, RunSettings, solver_today};
+use gelenk_model::{Flight, ImpactLaw, RunSettings, solver_today};
 
 use crate::compose::Order;
 use crate::flight::MAX_ORDER;
@@ -28,6 +28,8 @@ pub struct Method {
     pub velocity_correction: bool,
     /// Which impacts are located in time.
     pub landing: Landing,
+    /// What the coefficient of restitution means.
+    pub impact: ImpactLaw,
     /// Halve steps in which joints kick, and hold the work of joint forces over gaps, not the gaps alone. It is for steps of
     /// order 2 with corrected velocities.
     pub gentle: bool,
@@ -158,6 +160,7 @@ impl Method {
             velocity_correction: settings.velocity_correction,
             contact_tolerance: settings.overlap_tolerance(),
             landing,
+            impact: settings.impact,
             gentle: settings.gentle && settings.velocity_correction && order == Order::Two,
         })
     }

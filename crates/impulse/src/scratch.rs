@@ -201,6 +201,11 @@ pub struct Bodies {
     pub inertia_inv: Vec<Vec3>,
     /// Whether joints hold the spin of a rod about its axis, where it has no inertia of its own; constant.
     pub(crate) held_spin: bool,
+    /// The axes of these spins: body and principal axis; constant.
+    held_axes: Vec<(usize, usize)>,
+    /// Impulses of loads about these axes, which change no velocity of the rod alone and go to the bodies joined to it, N m s; written by the kicks, taken by the
+    /// correction that follows. (n_bodies, or none)
+    pub(crate) couples: Vec<Vec3>,
     /// Whether all that move have inertia about all axes; constant.
     pub(crate) all_turn: bool,
     /// Gravity on it, 0 if fixed, m/s²; constant.
@@ -329,6 +334,12 @@ impl Bodies {
                 })
                 .collect(),
             held_spin: !model.held_spins().is_empty(),
+            held_axes: model.held_spins().iter().map(|spin| (spin.body, spin.axis)).collect(),
+            couples: if model.held_spins().is_empty() {
+                Vec::new()
+            } else {
+                vec![Vec3::zeros(); n]
+            },
             all_turn: bodies.iter().all(|b| b.fixed || b.inertia_inv.min() > 0.0),
             gravity: bodies
                 .iter()
@@ -391,6 +402,15 @@ impl Bodies {
         let velocities = state.s_dot.iter_mut().zip(&mut state.omega);
         for (twist, (s_dot, omega)) in self.twists.iter().zip(velocities) {
             (*s_dot, *omega) = (twist.s_dot, twist.omega);
+        }
+    }
+
+    /// Keeps what an angular impulse on body `i` has about axes without inertia that joints hold.
+    #[inline]
+    pub(crate) fn add_couple(&mut self, i: usize, impulse: &Vec3) {
+        for &(_, k) in self.held_axes.iter().filter(|(body, _)| *body == i) {
+            let axis = self.poses[i].rot.column(k).into_owned();
+            self.couples[i] += axis * axis.dot(impulse);
         }
     }
 

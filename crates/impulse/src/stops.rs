@@ -1,10 +1,16 @@
 //! End stops and ropes: steps are cut where a coordinate arrives at one or a rope becomes taut, and impacts are made there.
 
+mod give_back;
+mod turning;
+
 use gelenk_collide::{Touch, TouchKey};
+use gelenk_model::impact::Bounce;
 use gelenk_model::rows::RowKind;
 use gelenk_model::{Event, Model, State, Twist, Wrench};
+use turning::Turned;
 
 use crate::bounds::{Mode, SLOWEST_BOUNCE, rest_speed};
+use crate::compose::Order;
 use crate::error::StepError;
 use crate::graph::ENOUGH;
 use crate::method::{Landing, Method};
@@ -92,6 +98,10 @@ pub(crate) struct Stops {
     /// Velocities and impulses after the compression of an impact.
     compressed: Vec<Twist>,
     compressing: Vec<f64>,
+    /// What bounces then: its block, its part in the compression, and the impulse that it gives back, N s.
+    bounces: Vec<(usize, Bounce, f64)>,
+    /// Blocks of dry friction and how fast their coordinates move before a step.
+    slips: Vec<(usize, f64)>,
     /// What contacts had given before a part.
     contacts: ContactLog,
     /// How often touches were hit in a part and when last, s, and whether one was hit too often: on planes, anywhere.
@@ -176,6 +186,8 @@ impl Stops {
             impulses: vec![Wrench::zero(); model.joints.len()],
             compressed: vec![Twist::zero(); model.n_bodies()],
             compressing: vec![0.0; model.n_rows()],
+            bounces: Vec::new(),
+            slips: Vec::new(),
             contacts: ContactLog::default(),
             hits: Vec::new(),
             rocks: [false; 2],
@@ -205,7 +217,9 @@ impl Parts<'_> {
         t_end: f64,
         level: u32,
     ) -> Result<(), StepError> {
-        if scratch.rows.stops.is_empty() && scratch.touching.is_none() || part <= 0.0 {
+        let friction = self.method.order == Order::Two && scratch.rows.any_friction();
+        let plain = scratch.rows.stops.is_empty() && scratch.touching.is_none() && !friction;
+        if plain || part <= 0.0 {
             let report = self.make(state, scratch, part, t_end, level)?;
             return self.accept(&report, state, scratch, part, level);
         }
@@ -327,39 +341,26 @@ impl Parts<'_> {
         stops.compressed.copy_from_slice(&bodies.twists);
         stops.compressing.clear();
         stops.compressing.resize(rows.velocity_impulse.len(), 0.0);
-        let mut bounces = false;
         for i in 0..rows.velocity_impulse.len() {
             rows.solution[i] = rows.impulse[i] + rows.velocity_impulse[i];
         }
         rows.velocity_impulse.fill(0.0);
+        stops.bounces.clear();
         for watch in &mut stops.watches {
             let (Some(block), Some(_)) = (watch.block, &watch.touch) else { continue };
             watch.now = watch.lo;
-            let row = rows.blocks[block].first_row;
-            let p = self.restitution(watch, &stops.hits, rows, state.t) * rows.solution[row];
-            if p != 0.0 && watch.lo.0 < -watch.tolerance {
-                rows.apply(block, &[p], bodies);
-                rows.velocity_impulse[row] = p;
-                bounces = true;
+            let restitution = self.restitution(watch, &stops.hits, rows, state.t);
+            let compression = -rows.solution[rows.blocks[block].first_row];
+            if restitution * compression != 0.0 && watch.lo.0 < -watch.tolerance {
+                let bounce = Bounce { restitution, compression, approach: watch.lo.1 };
+                stops.bounces.push((block, bounce, 0.0));
             }
         }
-        if !bounces {
+        if stops.bounces.is_empty() {
             return Ok(whole);
         }
-        rows.set_instant_bounds(|_| false);
-        rows.free_friction();
-        let solver = self.method.solver.solver();
-        solver
-            .correct_velocities(self.model, self.method, &At::of(state), scratch)
-            .map_err(|error| scratch.rows.name_contact(error))?;
-        scratch.bodies.write_velocities(state);
-        let energy = self.model.kinetic_energy(state);
         let most = energy_compressed + report.impact_loss.max(0.0);
-        if energy > most {
-            let part = scratch.part_of_energy(most, energy_compressed, energy);
-            scratch.give_back_only(part);
-            scratch.bodies.write_velocities(state);
-        }
+        self.give_back(state, scratch, most, energy_compressed)?;
         self.close_impact(state, scratch, energy_compressed);
         Ok(whole)
     }
@@ -441,6 +442,7 @@ impl Parts<'_> {
             self.see(state, scratch);
         }
         scratch.note_poses();
+        self.note_slips(scratch);
         for watch in &mut scratch.stops.watches {
             watch.lo = watch.now;
             watch.start = watch.lo;
@@ -475,6 +477,17 @@ impl Parts<'_> {
             return Ok((Some(part), report));
         }
         if !passed && !self.watch_unseen(scratch, left) {
+            match self.turns_back(state, scratch, left, level)? {
+                Turned::No => {}
+                Turned::At(part, report) => {
+                    self.look(state, scratch, true);
+                    return Ok((Some(part), report));
+                }
+                Turned::Lost => {
+                    report = self.make(state, scratch, left, t_end, level)?;
+                    self.look(state, scratch, true);
+                }
+            }
             return Ok((None, report));
         }
         state.clone_from(&scratch.saved);
@@ -662,7 +675,7 @@ impl Parts<'_> {
 
     /// The impacts at this instant: stops that are touched and run into.
     ///
-    /// Poisson's law for all at once. Compression: the smallest change of velocities after which nothing runs into a
+    /// For all at once, by the law of impact ([`gelenk_model::impact`]; here Poisson's). Compression: the smallest change of velocities after which nothing runs into a
     /// touched stop any more (p ≤ 0, J v ≤ 0, p J v = 0); it loses energy or keeps it. Restitution: each stop gives its part
     /// ε of its compression impulse back, and the joints take what they must. With one ε for all, the energy after is that
     /// before less (1 − ε²) times that of the compression; where stops of different ε meet and would make energy, all give
@@ -715,31 +728,18 @@ impl Parts<'_> {
             let Scratch { rows, bodies, stops, .. } = scratch;
             stops.compressed.copy_from_slice(&bodies.twists);
             stops.compressing.clone_from(&rows.velocity_impulse);
-            let mut bounces = false;
-            for watch in &stops.watches {
+            stops.bounces.clear();
+            for watch in stops.watches.iter().filter(|_| elastic) {
                 let Some(block) = watch.block else { continue };
-                let row = rows.blocks[block].first_row;
-                let p = self.restitution(watch, &stops.hits, rows, state.t)
-                    * rows.velocity_impulse[row];
-                if p != 0.0 && elastic {
-                    rows.apply(block, &[p], bodies);
-                    rows.velocity_impulse[row] += p;
-                    bounces = true;
+                let restitution = self.restitution(watch, &stops.hits, rows, state.t);
+                let compression = -rows.velocity_impulse[rows.blocks[block].first_row];
+                if restitution * compression != 0.0 {
+                    let bounce = Bounce { restitution, compression, approach: watch.now.1 };
+                    stops.bounces.push((block, bounce, 0.0));
                 }
             }
-            if bounces {
-                rows.set_instant_bounds(|_| false);
-                rows.free_friction();
-                solver
-                    .correct_velocities(self.model, self.method, &At::of(state), scratch)
-                    .map_err(|error| scratch.rows.name_contact(error))?;
-                scratch.bodies.write_velocities(state);
-                let energy = self.model.kinetic_energy(state);
-                if energy > energy_before {
-                    let part = scratch.part_of_energy(energy_before, energy_compressed, energy);
-                    scratch.give_back_only(part);
-                    scratch.bodies.write_velocities(state);
-                }
+            if !stops.bounces.is_empty() {
+                self.give_back(state, scratch, energy_before, energy_compressed)?;
             }
             debug_assert!(
                 self.model.kinetic_energy(state)

@@ -81,3 +81,61 @@ fn spins_are_kept() {
         assert!((found - bar).norm() < 1e-7, "{solver}: {found} {bar}");
     }
 }
+
+/// What a load turns a rod by about its own axis goes to what the joint lets move: a rod on a hinge beside its axis, with a damper there, moves
+/// as a body with the rod's moment about the hinge does.
+#[test]
+fn loads_about_the_axis_of_a_rod_are_handed_on() {
+    for joint in [
+        "damping = 0.3",
+        "motor = { torque = 0.4 }",
+        "stiffness = 5",
+        "drive = { angle = 0.5, stiffness = 20, damping = 1 }",
+    ] {
+        let model = toml(&format!(
+            r#"
+            [model]
+            name = "rod"
+            gravity = [0, 0, 0]
+            [[body]]
+            name = "rod"
+            mass = 0.7
+            position = [0.2, 0, 0]
+            inertia = [0.01, 0.01, 0]
+            velocity = [0, 0.6, 0]
+            angular_velocity = [0, 1.8, 3]
+            [[joint]]
+            name = "pin"
+            type = "hinge"
+            between = ["world", "rod"]
+            point = [0, 0, 0]
+            axis = [0, 0.6, 0.8]
+            {joint}
+            "#
+        ));
+        // Out of the rod's axis z: J = 0.01 * 0.6² + m d², d the distance of the centre from the hinge.
+        let moment = 0.01 * 0.36 + 0.7 * 0.04;
+        let settings = RunSettings { solver: "direct".to_owned(), ..settings(1e-3, 1e-11) };
+        let mut simulation = Simulation::new(&model, &settings).unwrap();
+        let start = simulation.state().omega[1].norm();
+        let (mut q, mut w) = (0.0, start);
+        let force = |q: f64, w: f64| match joint {
+            "damping = 0.3" => -0.3 * w,
+            "motor = { torque = 0.4 }" => 0.4,
+            "stiffness = 5" => -5.0 * q,
+            _ => 20.0 * (0.5 - q) - w,
+        };
+        for _ in 0..200 {
+            simulation.step().unwrap();
+            for _ in 0..100 {
+                let h = 1e-5;
+                let (q1, w1) = (q + 0.5 * h * w, w + 0.5 * h * force(q, w) / moment);
+                (q, w) = (q + h * w1, w + h * force(q1, w1) / moment);
+            }
+        }
+        let state = simulation.state();
+        assert!((state.coordinate[0] - q).abs() < 1e-5, "{joint}: {} {q}", state.coordinate[0]);
+        let ledger = simulation.ledger();
+        assert!(ledger.integrator_error().abs() < 1e-4 * ledger.initial, "{joint}: {ledger:?}");
+    }
+}

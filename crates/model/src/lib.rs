@@ -13,6 +13,7 @@ pub mod factor;
 pub mod force;
 pub mod graph;
 mod idle;
+pub mod impact;
 pub mod joint;
 pub mod limits;
 mod linear;
@@ -38,6 +39,7 @@ pub use builder::{BodyDef, Builder};
 pub use check::{CheckOptions, CheckReport, check, check_state};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use idle::IdleAxes;
+pub use impact::ImpactLaw;
 pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;
 pub use load::{

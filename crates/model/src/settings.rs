@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::impact::ImpactLaw;
+
 /// Settings of `[run]`; the command line may change each.
 ///
 /// Recordings carry them as JSON; a setting that an older recording lacks has its default.
@@ -31,6 +33,9 @@ pub struct RunSettings {
     /// Impacts of bodies and arrivals at end stops: `auto`, those that bounce located in time, `exact`, all, `coarse`, none, or `none`: nothing
     /// touches.
     pub contact: String,
+    /// What the coefficient of restitution means: [`ImpactLaw`].
+    #[serde(skip_serializing_if = "ImpactLaw::is_usual")]
+    pub impact: ImpactLaw,
     /// Halve steps in which joints act harder than the bodies' size and speed explain, and hold the work of joint forces over
     /// gaps, not the gaps alone (order 2, corrected velocities).
     pub gentle: bool,
@@ -80,6 +85,7 @@ impl Default for RunSettings {
             flight: Flight::Exact,
             velocity_correction: true,
             contact: "auto".to_owned(),
+            impact: ImpactLaw::default(),
             gentle: false,
             sample: None,
             at: Vec::new(),

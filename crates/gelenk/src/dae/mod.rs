@@ -55,7 +55,7 @@ pub fn options(settings: &RunSettings) -> Result<Options, String> {
             ));
         }
     };
-    Ok(Options { rtol, atol, method, ..Options::default() })
+    Ok(Options { rtol, atol, method, impact: settings.impact, ..Options::default() })
 }
 
 /// Runs a model and tells `observer`.

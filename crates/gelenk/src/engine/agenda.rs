@@ -122,8 +122,12 @@ impl Agenda {
     /// The next time of `at`, if `t` has come to it.
     pub(crate) fn at_by(&self, t: f64) -> Option<f64> {
         let at = self.at.get(self.next_at).copied();
-        let at = if self.steps == Steps::Own { at.map(|at| at.min(self.end())) } else { at };
-        at.filter(|&at| at <= t + self.near)
+        // Within steps of an engine's own every moment can be shown, and is shown as it was asked for.
+        let (at, near) = match self.steps {
+            Steps::Own => (at.map(|at| at.clamp(self.start, self.end())), 0.0),
+            Steps::Given => (at, self.near),
+        };
+        at.filter(|&at| at <= t + near)
     }
 
     /// Whether `t` has come to a time.

@@ -8,7 +8,7 @@ use gelenk_model::joint::{CoordinateKind, JointId, MAX_COORDINATES};
 use gelenk_model::math::Vec3;
 use gelenk_model::rows::{Instant, unwrap_angle};
 use gelenk_model::signal::Work;
-use gelenk_model::{Model, Pose, Reaction, State, Twist, Wrench};
+use gelenk_model::{CheckOptions, Model, Pose, Reaction, State, Twist, Wrench, check_state};
 use nalgebra::{DMatrix, DVector};
 
 /// The part of the largest diagonal entry of J M⁻¹ Jᵀ that is added to all, so that redundant rows do no harm.
@@ -308,6 +308,103 @@ impl<'m> Look<'m> {
         }
         reactions
     }
+}
+
+/// A start at rest where joints lose rank, and that cannot be left the way that loads and joints pull.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stuck {
+    /// How many ranks are lost.
+    pub(crate) lost: usize,
+    /// Joints open by this times the square of the way moved, 1/m.
+    pub(crate) bend: f64,
+    /// The joint that opens most.
+    pub(crate) element: String,
+}
+
+/// How far bodies are moved to see whether joints open, m.
+const MOVED: f64 = 1e-4;
+/// Where joints open by less than this times the square of the way they do not, 1/m: the next order gives 1e-4.
+const BENT: f64 = 1e-2;
+
+/// At rest where joints lose rank, with a the accelerations that the smallest joint forces leave: moved by x = ½ a t² they open by the part of
+/// C(x) = ½ xᵀ C″ x that no further motion of that order closes. If there is one, forces grow without bound as the motion begins, like 1/t², and several
+/// motions may begin.
+pub(crate) fn stuck_start(model: &Model, start: &State) -> Option<Stuck> {
+    let moving = || (0..model.n_bodies()).filter(|i| !model.bodies[*i].fixed);
+    let still = |i: usize| start.s_dot[i].norm().max(start.omega[i].norm()) < 1e-12;
+    if gelenk_model::graph::Graph::new(model).clusters.is_empty() || !moving().all(still) {
+        return None;
+    }
+    let lost = check_state(model, start, &CheckOptions::default()).rank_lost;
+    if lost == 0 {
+        return None;
+    }
+    let mut look = Look::new(model);
+    look.read(start);
+    look.load(start);
+    let none: Vec<(usize, Twist)> = moving().map(|i| (i, Twist::zero())).collect();
+    let lambda = look.multipliers(start, &none);
+    let jacobians = look.jacobians(start);
+    let mut a: Vec<Twist> = vec![Twist::zero(); model.n_bodies()];
+    for i in moving() {
+        let missing = look.unexplained(i, &Twist::zero());
+        a[i] = Twist { s_dot: -missing.s_dot, omega: -missing.omega };
+    }
+    let free = |block: &gelenk_model::RowBlock| !block.is_bound();
+    for (block, jac) in model.rows.iter().zip(&jacobians).filter(|(block, _)| free(block)) {
+        let width = 6 * block.bodies.len();
+        for k in 0..block.n_rows {
+            for (slot, body) in block.bodies.iter().enumerate() {
+                let (i, row) = (body.index(), &jac[width * k + 6 * slot..][..6]);
+                if model.bodies[i].fixed {
+                    continue;
+                }
+                let l = lambda[block.first_row + k];
+                a[i].s_dot += Vec3::new(row[0], row[1], row[2]) * (l * model.bodies[i].mass_inv);
+                let inertia_inv = model.bodies[i].inertia_inv_world(&look.poses[i].rot);
+                a[i].omega += inertia_inv * Vec3::new(row[3], row[4], row[5]) * l;
+            }
+        }
+    }
+    let fastest = a.iter().fold(0.0, |most: f64, a| most.max(a.s_dot.norm()).max(a.omega.norm()));
+    if !(fastest > 0.0 && fastest.is_finite()) {
+        return None;
+    }
+    let scale = MOVED / fastest;
+    let mut moved = start.clone();
+    for i in moving() {
+        moved.s[i] += a[i].s_dot * scale;
+        moved.rot[i] =
+            gelenk_model::math::Quat::from_scaled_axis(a[i].omega * scale) * moved.rot[i];
+    }
+    look.read(&moved);
+    let rows = model.n_rows();
+    let (mut open, mut all) = (DVector::zeros(rows), DMatrix::zeros(rows, 6 * model.n_bodies()));
+    let Look { model, poses, twists, work, .. } = &mut look;
+    let at = Instant { t: start.t, poses, twists, coordinates: &start.coordinate };
+    for (block, jac) in model.rows.iter().zip(&jacobians).filter(|(block, _)| free(block)) {
+        let mut c = vec![0.0; block.n_rows];
+        block.error(model, &at, work, &mut c);
+        let width = 6 * block.bodies.len();
+        for k in 0..block.n_rows {
+            open[block.first_row + k] = c[k];
+            for (slot, body) in block.bodies.iter().enumerate() {
+                if !model.bodies[body.index()].fixed {
+                    for e in 0..6 {
+                        all[(block.first_row + k, 6 * body.index() + e)] +=
+                            jac[width * k + 6 * slot + e];
+                    }
+                }
+            }
+        }
+    }
+    let svd = all.clone().try_svd(true, true, f64::EPSILON, 1000)?;
+    let closed = svd.solve(&open, 1e-9 * svd.singular_values.max()).ok()?;
+    let left = open - all * closed;
+    let bend = left.norm() / (MOVED * MOVED);
+    let of = |block: &gelenk_model::RowBlock| left.rows(block.first_row, block.n_rows).norm();
+    let worst = model.rows.iter().max_by(|a, b| of(a).total_cmp(&of(b)))?;
+    (bend > BENT).then(|| Stuck { lost, bend, element: worst.name.clone() })
 }
 
 /// Joints without force.

@@ -8,7 +8,8 @@
 //! Work and dissipation are integrated with the motion. Gaps and forces of joints come from the model's rows, which share nothing with the
 //! derivation.
 
-mod look;
+pub(crate) mod look;
+mod watch;
 
 pub use gelenk_lagrange::Numeric;
 use gelenk_lagrange::from_model;
@@ -22,6 +23,7 @@ use gelenk_ode::{Integrator, Method, Options, Stop, System};
 use crate::engine::{Engine, EngineKind, Failure, Grip, Ready, Source, Step, Steps, empty_report};
 use crate::simulate::{SimulateError, simulate_loaded};
 use look::{Look, still};
+use watch::{Passed, Watch};
 
 const NAME: &str = "lagrange";
 
@@ -251,6 +253,7 @@ struct Run<'a> {
     /// What has happened and was not taken yet.
     events: Vec<Event>,
     stiff_told: bool,
+    watch: Watch,
 }
 
 impl<'a> Run<'a> {
@@ -313,6 +316,7 @@ impl<'a> Run<'a> {
             worst_velocity_errors: vec![0.0; model.rows.len()],
             events: Vec::new(),
             stiff_told: false,
+            watch: Watch::default(),
         };
         match run.begin(start) {
             Ok(()) => Ok(run),
@@ -395,6 +399,28 @@ impl<'a> Run<'a> {
         look.reactions(state, &accelerations)
     }
 
+    /// Tells of a singular position that the last step has passed; an error where it may have taken another branch.
+    fn look_out(&mut self) -> Result<(), Failure> {
+        let (t, n) = (self.integrator.t(), self.equations.n);
+        let passed = self.watch.look(self.equations.numeric, &self.integrator.y()[..2 * n], t);
+        match passed {
+            Passed::Nothing => {}
+            Passed::Singular => {
+                let detail =
+                    "a singular position of the loops, crossed along the branch the motion came on"
+                        .to_owned();
+                self.events.push(Event::new(t, "singularity", Vec::new(), detail));
+            }
+            Passed::Branch => {
+                let reason = format!(
+                    "lagrange engine: t = {t} s: the loops lose rank here, several motions go on, and the equations do not tell which: try --engine dae"
+                );
+                return Err(Failure { reason, element: None });
+            }
+        }
+        Ok(())
+    }
+
     /// Tells once where the equations were found stiff.
     fn stiff(&mut self) {
         let Some(t) = self.integrator.stats().stiff_at.filter(|_| !self.stiff_told) else { return };
@@ -414,6 +440,7 @@ impl Engine for Run<'_> {
         self.end = if stop == Stop::End { step.end } else { self.integrator.t() };
         self.steps += 1;
         self.stiff();
+        self.look_out()?;
         // Joints are counted on in parts, each at most a turn of `LARGEST_TURN`.
         let fastest = self.equations.at_step.2.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         self.part = LARGEST_TURN / fastest.max(1e-300);

@@ -733,6 +733,9 @@ impl Graph {
             let mut away = [0.0; 6];
             (0..6).for_each(|k| away[k] = start[i][k] - (now[k] + closing[i][k]));
             own[i] = momentum(node, &away);
+            if let Some(couple) = bodies.couples.get(node.body) {
+                (0..3).for_each(|k| own[i][3 + k] += couple[k]);
+            }
         }
         debug_assert!(dampers.is_empty() || velocity);
         let impulse = if velocity { &mut rows.velocity_impulse } else { &mut rows.impulse };
@@ -788,6 +791,9 @@ impl Graph {
             let mut gained = six(&bodies.twists[node.body]);
             (0..6).for_each(|k| gained[k] -= start[i][k]);
             r[i] = momentum(node, &gained);
+            if let Some(couple) = bodies.couples.get(node.body) {
+                (0..3).for_each(|k| r[i][3 + k] -= couple[k]);
+            }
             along[i] = [0.0; 6];
         }
         for entry in &*entries {

@@ -592,7 +592,7 @@ impl Ports {
                     let [to, from] = [a, b].map(|site| self.sites[self.site_of[term.first + site]]);
                     let twice = if a == b { 1.0 } else { 2.0 };
                     let mut g = [[F::ZERO; 2]; 6];
-                    let rows_of = self.g[to.first * n..].chunks_exact(n).take(to.n);
+                    let rows_of = self.g[to.first * n..].chunks_exact(n.max(1)).take(to.n);
                     for (g, row) in g.iter_mut().zip(rows_of) {
                         *g = wide_part(&row[from.first..from.first + from.n]);
                     }
@@ -633,7 +633,8 @@ fn add_rows<const N: usize>(
     let low: [F; N] = std::array::from_fn(|i| block[i][0]);
     let high: [F; N] = std::array::from_fn(|i| block[i][1]);
     let n = out.n();
-    for (i, g) in g.chunks_exact(n).enumerate() {
+    // Welded bodies have no free directions at all.
+    for (i, g) in g.chunks_exact(n.max(1)).enumerate() {
         let Some(g) = g[to.start..].first_chunk::<N>() else { continue };
         let out = &mut out.row_mut(i)[from.clone()];
         let sum = |lanes: &[F; N]| {

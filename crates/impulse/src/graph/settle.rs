@@ -144,6 +144,7 @@ pub(crate) fn settle_positions(
                 rows.looked = true;
                 rows.loose = rows.loose.max(Graph::looseness(lost).unwrap_or(0.0));
                 graph.note_joints(rows, bodies, false);
+                bodies.couples.fill(Vec3::zeros());
                 return Some(Ok(passes));
             }
             first = if passes == 0 { worst.max(1.0) } else { first };
@@ -196,6 +197,7 @@ pub(crate) fn settle_velocities(
             }
         };
         graph.note_joints(rows, bodies, true);
+        bodies.couples.fill(Vec3::zeros());
         rows.loose = rows.loose.max(Graph::looseness(found).unwrap_or(0.0));
         note_velocities(rows);
         Some(passes)
@@ -271,6 +273,7 @@ pub(crate) fn settle_kick(
                 bodies.twists.copy_from_slice(previous_twists);
                 bodies.forget_flights();
                 graph.note_joints(rows, bodies, true);
+                bodies.couples.fill(Vec3::zeros());
                 rows.loose = rows.loose.max(Graph::looseness(loose).unwrap_or(0.0));
                 note_velocities(rows);
                 return Some(u64::from(round));

@@ -2,6 +2,7 @@
 
 use super::context::{Context, Site};
 use super::scope::ScopeId;
+use crate::impact::ImpactLaw;
 use crate::settings::{Flight, RunSettings};
 use crate::source::Span;
 use crate::spec::tables::{FileSpec, ModelSpec, RunSpec};
@@ -181,6 +182,18 @@ impl Context<'_> {
                 let message = format!("there is no contact mode `{}`", contact.text);
                 let help = "use `auto`, `exact`, `coarse` or `none`";
                 self.error("unknown-contact-mode", &at("contact"), contact.span, message, help);
+            }
+        }
+        if let Some(impact) = &spec.impact
+            && !impact.poisoned
+        {
+            if let Some(law) = ImpactLaw::named(&impact.text) {
+                run.impact = law;
+            } else {
+                let message = format!("there is no law of impact `{}`", impact.text);
+                let help = did_you_mean(&impact.text, ImpactLaw::NAMES)
+                    .unwrap_or_else(|| "use `poisson`, `newton` or `stronge`".to_owned());
+                self.error("unknown-impact", &at("impact"), impact.span, message, help);
             }
         }
         if let Some(correct) = spec.velocity_correction {

@@ -147,6 +147,8 @@ spec! {
         /// Impacts of bodies and arrivals at end stops: `auto` (those that bounce are located in time), `exact` (all are), `coarse` (none is), or
         /// `none`: nothing touches.
         contact: Option<Text>,
+        /// What the coefficient of restitution means: `poisson` (impulses, the default), `newton` (speeds) or `stronge` (work).
+        impact: Option<Text>,
         /// Halve steps in which joints act harder than size and speed of the bodies explain; false if left out.
         gentle: Option<bool>,
         /// Largest position error over the run, m: step and order are then chosen, and `step` is but a hint.
