@@ -36,7 +36,7 @@ const LAWS: [(&str, ImpactLaw); 3] = [
     ("stronge", ImpactLaw::Stronge),
 ];
 
-/// Rounds in which the impulses given back are sought: one contact takes two or three, five tied together by joints twelve.
+/// Most rounds in which the impulses given back are sought. Where speeds are proportional to impulses, as of one contact that holds or slides, two are enough.
 pub const MOST_ROUNDS: usize = 40;
 
 /// The law is met within this part.

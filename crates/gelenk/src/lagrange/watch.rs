@@ -15,8 +15,8 @@ use nalgebra::{DMatrix, DVector};
 
 /// D below this part of its largest value is near a singular position.
 const NEAR: f64 = 0.1;
-/// A tangent that turns farther than this in a step there has gone round a corner, rad. Branches of the gallery's singular models meet at 0.5 rad or more; smooth
-/// motions turn by less than 0.1 rad in a step at a local error of 1e-9 or less.
+/// A tangent that turns farther than this in a step near a singular position has gone round a corner, rad: the branches of the lying eight and of the
+/// coordinate cross meet at 1.57 rad.
 const CORNER: f64 = 0.4;
 /// D that has been below this part of its largest value was at a singular position, and a motion that comes out of its neighbourhood farther turned than this,
 /// rad, came out on another branch.

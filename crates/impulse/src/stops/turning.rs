@@ -17,7 +17,7 @@ use crate::step::StepReport;
 /// Speeds before and after that are below this part of what gravity gives in the step make no turn that counts.
 const LEAST: f64 = 0.02;
 
-/// What is left of the speed where the step ends, as a part of that before: on a slope two tries come to 1e-12.
+/// What is left of the speed where the step ends, as a part of that before; speeds fall evenly, so that the second try is mostly there.
 const LEFT: f64 = 1e-5;
 
 /// Most tries.
