@@ -330,7 +330,7 @@ impl Machine {
         let own = self.settings.step;
         let wanted = length / own;
         let n = wanted.round();
-        if !(n >= 1.0 && n < 1e9 && (wanted - n).abs() <= ROUNDING * n.max(1.0)) {
+        if !((1.0..1e9).contains(&n) && (wanted - n).abs() <= ROUNDING * n.max(1.0)) {
             return Err(MachineError::Step { step: length, own });
         }
         let here = self.time();

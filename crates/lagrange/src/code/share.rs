@@ -45,9 +45,10 @@ impl Sharing {
         let mut sharing = Sharing::default();
         let node = |kind: Kind| {
             let lists = order.iter().filter_map(move |&e| {
-                let terms = match (kind, pool.node(e)) {
-                    (Kind::Sum, Node::Sum(terms)) | (Kind::Product, Node::Product(terms)) => terms,
-                    _ => return None,
+                let ((Kind::Sum, Node::Sum(terms)) | (Kind::Product, Node::Product(terms))) =
+                    (kind, pool.node(e))
+                else {
+                    return None;
                 };
                 // Numbers are folded into one and have no part in this.
                 let terms = terms.iter().filter(|t| !pool.is_constant(**t));
