@@ -123,11 +123,12 @@ fn knows(stream: &TcpStream, token: &str, timeout: Duration) -> bool {
         return false;
     }
     // Byte by byte: what comes after the line belongs to the session.
-    for byte in stream.bytes().take(4096) {
-        match byte {
-            Ok(b'\n') => break,
-            Ok(byte) => line.push(byte),
-            Err(_) => return false,
+    let (mut from, mut byte) = (stream, [0]);
+    while line.len() < 4096 {
+        match from.read(&mut byte) {
+            Ok(1) if byte == *b"\n" => break,
+            Ok(1) => line.extend(byte),
+            _ => return false,
         }
     }
     let given: Value = serde_json::from_slice(&line).unwrap_or_default();
