@@ -208,7 +208,8 @@ mod tests {
         let cells = |svg: &str| svg.matches("crispEdges").count();
         assert_eq!(cells(&svg), 12);
         assert!(svg.contains("&lt;y&gt;") && svg.contains("#2b1d5c") && svg.contains("#fde74c"));
-        let hole = grid.map(|p| if (p[2] - 5.0).abs() < 1e-12 { [p[0], p[1], f64::NAN] } else { p });
+        let hole =
+            grid.map(|p| if (p[2] - 5.0).abs() < 1e-12 { [p[0], p[1], f64::NAN] } else { p });
         let svg = Map::new("a hole", hole).to_svg();
         assert_eq!(cells(&svg), 11);
         assert!(!svg.contains("NaN"));

@@ -490,15 +490,13 @@ impl PointModel {
                 let damping = damping.clone();
                 self.forces.push(PointForce::Damper { name, ends: [a, b], damping });
             }
-            (Plan::Applied(force), &[point]) => {
-                if !self.points[point].fixed {
-                    self.forces.push(PointForce::Force { name, point, force: force.clone() });
-                }
+            (Plan::Applied(force), &[point]) if !self.points[point].fixed => {
+                self.forces.push(PointForce::Force { name, point, force: force.clone() });
             }
             (Plan::Turn(turn), &[p, q, a, b]) => {
                 let four = [p, q, a, b];
                 let names = four.map(|k| self.points[k].name.as_str());
-                let forces = turn.forces(&names, &four.map(|k| self.points[k].fixed));
+                let forces = turn.forces(&names, four.map(|k| self.points[k].fixed));
                 for (k, (at, force)) in forces.into_iter().enumerate() {
                     let name = format!("{name}-{}", k + 1);
                     self.forces.push(PointForce::Force { name, point: four[at], force });

@@ -249,7 +249,7 @@ impl Turn {
     }
 
     /// The forces on P, Q, A and B, with what is `fixed` left out.
-    pub(super) fn forces(&self, names: &[&str; 4], fixed: &[bool; 4]) -> Vec<(usize, Formulas)> {
+    pub(super) fn forces(&self, names: &[&str; 4], fixed: [bool; 4]) -> Vec<(usize, Formulas)> {
         let axis = between(names[1], names[0], "");
         let (a, b) = (self.across(names, 0, ""), self.across(names, 1, ""));
         // sin and cos of the angle from B to A, each times the radii; the axis has its length in it.

@@ -355,11 +355,13 @@ impl Machine {
             }
             let single = ["hinge", "slider"].contains(&kind);
             let angle = units[0] == 0;
-            if single && r.chance(0.25) {
+            let motor = single && r.chance(0.25);
+            let drive = single && !motor && r.chance(0.25);
+            if motor {
                 let (key, l) = if angle { ("torque", 2) } else { ("force", 1) };
                 let text = format!("motor = {{ {key} = \"{{}}*sin({}*t)\" }}", r.between(1.0, 9.0));
                 joint.lines.push((text, vec![Quantity(r.between(-3.0, 3.0), l, 1)]));
-            } else if single && r.chance(0.25) {
+            } else if drive {
                 let (key, l) = if angle { ("angle", 0) } else { ("position", 1) };
                 let k = if angle { 2 } else { 0 };
                 let text = format!(
