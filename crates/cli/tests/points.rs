@@ -16,14 +16,17 @@ fn a_top_of_point_masses_runs_and_drifts_by_multipliers_only() {
     let output = gelenk_with_input(folder.path(), &args, &points);
     let value: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     let methods = value["methods"].as_array().unwrap();
-    assert_eq!(methods.len(), 4);
+    let keys: Vec<_> = methods.iter().map(|method| method["method"].as_str().unwrap()).collect();
+    let expected =
+        ["impulse", "taylor", "taylor", "taylor", "newton", "single", "baumgarte", "projection"];
+    assert_eq!(keys, expected);
     for method in methods {
         let errors: Vec<f64> =
             method["errors"].as_array().unwrap().iter().map(|e| e.as_f64().unwrap()).collect();
         let (first, last) = (errors[errors.len() / 4], errors[errors.len() - 1]);
         if method["method"] == "impulse" {
             assert!(errors.iter().all(|error| *error <= 1e-10), "{errors:?}");
-        } else {
+        } else if method["method"] == "taylor" {
             assert!(last > 5.0 * first && last > 1e-6, "{}: {first} {last}", method["order"]);
         }
     }

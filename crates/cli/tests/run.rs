@@ -93,7 +93,8 @@ fn json_has_the_contract_and_writes_nothing_unasked() {
 fn the_ledger_balances_and_gaps_are_within_tolerance() {
     let folder = folder();
     for model in gallery() {
-        let value = json_of(folder.path(), &["run", &model, "--duration", "0.2"], 0);
+        let args = ["run", &model, "--duration", "0.2"];
+        let value = json_of(folder.path(), &args, expected_of(&model));
         let energy = |key: &str| number(&value, &format!("energy.{key}"));
         let sum =
             energy("initial") + energy("work") - energy("dissipation") - energy("impact_loss")
@@ -108,6 +109,11 @@ fn the_ledger_balances_and_gaps_are_within_tolerance() {
     }
 }
 
+/// How a run of it ends: from the singular start of this one several motions go on, and none is the right one.
+fn expected_of(model: &str) -> i32 {
+    if model == "eight-loop-flat" { 3 } else { 0 }
+}
+
 fn gallery() -> Vec<String> {
     let folder = folder();
     let value = json_of(folder.path(), &["models"], 0);
@@ -120,7 +126,12 @@ fn every_model_of_the_gallery_runs_verifies_and_a_flipped_bit_does_not() {
     let folder = folder();
     for model in gallery() {
         let recording = format!("{model}.mcap");
-        text_of(folder.path(), &["run", &model, "--duration", "0.3"], 0);
+        text_of(folder.path(), &["run", &model, "--duration", "0.3"], expected_of(&model));
+        if expected_of(&model) == 3 {
+            let value = json_of(folder.path(), &["verify", &recording], 1);
+            assert_eq!((&value["reproduced"], &value["verified"]), (&true.into(), &false.into()));
+            continue;
+        }
         let (text, _) = text_of(folder.path(), &["verify", &recording], 0);
         assert!(text.contains("bit by bit"), "{text}");
         let value = json_of(folder.path(), &["verify", &recording], 0);

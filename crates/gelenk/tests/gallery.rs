@@ -51,7 +51,10 @@ fn the_gallery_is_recorded_verified_exported_and_drawn() {
         recorder.finish(Ok(&report)).unwrap();
 
         let verified = gelenk::verify(&path, Limits::default()).unwrap();
-        assert!(verified.ok, "{name}: {verified}");
+        // Several motions go on from its start, and none is the right one.
+        let singular = name == "eight-loop-flat";
+        assert_eq!(verified.run_failed.is_some(), singular, "{name}: {verified}");
+        assert!(verified.reproduced && verified.ok != singular, "{name}: {verified}");
 
         let mut recording = Recording::open(&path).unwrap();
         assert_eq!(recording.samples().count(), 41, "{name}");

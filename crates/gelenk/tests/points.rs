@@ -298,7 +298,7 @@ fn what_has_no_equivalent_is_named() {
         axis = [0, 1, 0]
     "#;
     let error = point_model(&load("thin", thin)).expect_err("no mass beside the rod");
-    assert!(error.to_string().starts_with("joint `pin` needs a point of body `rod`"), "{error}");
+    assert!(error.to_string().starts_with("`pin` needs a point of body `rod`"), "{error}");
 }
 
 /// A joint that may break is no equation that always holds: both ways to point masses refuse it by name.

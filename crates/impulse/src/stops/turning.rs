@@ -127,8 +127,8 @@ impl Parts<'_> {
             if (0.0..=LEFT).contains(&rest) {
                 return Ok(Turned::At(span, report));
             }
-            // Speeds fall evenly until it turns.
-            let even = span / (1.0 - rest);
+            // Speeds fall evenly until it turns. A hair earlier: what comes to rest within the step is held there, and rounding would decide which it is.
+            let even = span / (1.0 - rest) * (1.0 - 1e-3 * LEFT);
             if rest > 0.0 {
                 early = span;
             } else {
