@@ -67,7 +67,7 @@ pub struct Rows {
     pub body_list: Vec<usize>,
     /// Jacobians, row-major, 6 columns a body; written by [`prepare`](Rows::prepare).
     pub jac: Vec<f64>,
-    /// Responses M⁻¹ Jᵀ in the same layout; written by [`prepare`](Rows::prepare), those of equations by [`respond_all`](Rows::respond_all).
+    /// Responses M⁻¹ Jᵀ in the same layout; written by [`prepare`](Rows::prepare), those of equations where a solver asks for them.
     pub response: Vec<f64>,
     /// K⁻¹ of each block, n_rows × n_rows; written by [`invert_blocks`](Rows::invert_blocks).
     pub k_inv: Vec<f64>,
