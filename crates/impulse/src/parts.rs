@@ -201,7 +201,7 @@ impl Parts<'_> {
         let mut corrected = false;
         self.joint_impulses.fill(Wrench::zero());
         self.contacts.begin_step();
-        scratch.tries = 0;
+        (scratch.tries, scratch.stops.turns) = (0, 0);
         scratch.stops.forget_hits(f64::NEG_INFINITY);
         while done < WHOLE {
             let size = WHOLE >> level;

@@ -102,6 +102,8 @@ pub(crate) struct Stops {
     bounces: Vec<(usize, Bounce, f64)>,
     /// Blocks of dry friction and how fast their coordinates move before a step.
     slips: Vec<(usize, f64)>,
+    /// How often something that slides turned round in the running asked step; written there and by [`Simulation`](crate::Simulation).
+    pub(crate) turns: u32,
     /// What contacts had given before a part.
     contacts: ContactLog,
     /// How often touches were hit in a part and when last, s, and whether one was hit too often: on planes, anywhere.
@@ -188,6 +190,7 @@ impl Stops {
             compressing: vec![0.0; model.n_rows()],
             bounces: Vec::new(),
             slips: Vec::new(),
+            turns: 0,
             contacts: ContactLog::default(),
             hits: Vec::new(),
             rocks: [false; 2],
