@@ -1,6 +1,6 @@
 //! What a list of touches may have missed: overlaps at given poses, and the first crossing on the way between two.
 
-use gelenk_model::math::{Mat3, Quat, Vec3};
+use gelenk_model::math::{Quat, Vec3};
 use gelenk_model::state::{Pose, Twist};
 use nalgebra::Rotation3;
 
@@ -8,8 +8,8 @@ use crate::convex::{self, Separation, Support};
 use crate::features::Scratch;
 use crate::narrow::Meeting;
 use crate::nearby::{Asked, Between, Ground};
-use crate::solid::{Kind, Placed, Solid, WITNESS};
-use crate::touch::{Feature, Touch, TouchKey};
+use crate::solid::{Kind, Placed, Solid};
+use crate::touch::Touch;
 use crate::world::World;
 
 /// A body on its way between two poses: the centre straight, the rotation about one axis.
@@ -165,13 +165,14 @@ impl World {
     /// The touches at the poses whose overlap exceeds `tolerance`, in the order of their keys. A pair that overlaps more
     /// deeply than its features tell gives one touch along its least overlap.
     pub fn overlaps(&mut self, poses: &[Pose], tolerance: f64, out: &mut Vec<Touch>) {
-        self.overlaps_where(poses, tolerance, |_, _, _| true, out);
+        self.overlaps_where(poses, None, tolerance, |_, _, _| true, out);
     }
 
-    /// The same of those pairs of colliders that `wanted` says.
+    /// The same of those pairs of colliders that `wanted` says, and but for those that overlapped as deeply at the poses `before`.
     pub(crate) fn overlaps_where(
         &mut self,
         poses: &[Pose],
+        before: Option<&[Pose]>,
         tolerance: f64,
         wanted: impl Fn(&World, u32, u32) -> bool,
         out: &mut Vec<Touch>,
@@ -204,6 +205,13 @@ impl World {
             let known = (!surface).then(|| separation_up_to(0.0, solids, a, b, &(a.s - b.s)));
             if known.is_some_and(|s| s.distance >= -tolerance) {
                 continue;
+            }
+            if let (Some(known), Some(before)) = (known, before) {
+                let [a, b] = [of_a, of_b].map(|collider| &before[collider.body.index()]);
+                let was = separation_up_to(0.0, solids, a, b, &known.normal).distance;
+                if was < -tolerance && known.distance >= was - tolerance {
+                    continue;
+                }
             }
             let Some(pair) = self.pair_of(candidate) else { continue };
             let first = out.len();
@@ -285,28 +293,7 @@ impl World {
 
     /// A touch made of the points of a separation, for pairs no features of which face each other.
     fn witness(&self, pair: usize, found: &Separation, poses: [&Pose; 2]) -> Touch {
-        let about = &self.pairs[pair];
-        let to_body = |k: usize| {
-            let p: Vec3 = found.points[k] - poses[k].s;
-            poses[k].rot.tr_mul(&p)
-        };
-        let to_b: Mat3 = poses[1].rot.transpose();
-        let round = [0, 1].map(|k| {
-            let solid = &self.colliders[about.colliders[k] as usize].solid;
-            Placed { solid, pose: poses[k] }.round()
-        });
-        Touch {
-            bodies: about.bodies,
-            features: [
-                Feature::Point(to_body(0)),
-                Feature::Plane { point: to_body(1), normal: to_b * found.normal },
-            ],
-            round,
-            side: 1.0,
-            near: Vec3::zeros(),
-            key: TouchKey { colliders: about.colliders, features: [WITNESS; 2] },
-            pair,
-        }
+        self.meeting(pair, poses, [&Twist::zero(); 2], 0.0).witness(found)
     }
 
     /// The first crossing on the way between two sets of poses: centres straight, rotations about one axis each, time

@@ -75,7 +75,7 @@ impl Meeting<'_> {
         let slab = match near {
             Near::Boxes => None,
             Near::Slab(slab) => Some(slab),
-            Near::Nothing => return false,
+            Near::Deep(_) | Near::Nothing => return false,
         };
         let depth = self.depth();
         // Corners lie on the border of their own box: rounding must not put them outside.
@@ -360,10 +360,20 @@ impl Meeting<'_> {
             return;
         };
         let Feature::Circle { centre, axis, radius } = touch.features[k] else { return };
-        // Local minima of the distance around the circle.
-        let (x, y) = perpendicular_frame(&axis);
         let other = touch.features[1 - k].moved(self.poses[1 - k]);
         let round = touch.round[1 - k];
+        // Most are far away.
+        let middle = self.poses[k].point(&centre);
+        let far = match &other {
+            Feature::Circle { centre, radius, .. } => (middle - centre).norm() - radius,
+            Feature::Line { point, direction } => (middle - point).cross(direction).norm(),
+            _ => f64::NEG_INFINITY,
+        };
+        if far - radius - round > self.reach {
+            return;
+        }
+        // Local minima of the distance around the circle.
+        let (x, y) = perpendicular_frame(&axis);
         let mut distances = [0.0; N];
         let direction = |i: usize| {
             let (sin, cos) = (i as f64 * std::f64::consts::TAU / N as f64).sin_cos();
@@ -402,7 +412,7 @@ impl Meeting<'_> {
 }
 
 /// Directions around a rim in which a place that comes close is looked for.
-const N: usize = 24;
+pub(crate) const N: usize = 24;
 /// Edges that make a smaller angle meet by their corners.
 const NEARLY_PARALLEL: f64 = 1e-3;
 const _: () = assert!(PARALLEL < NEARLY_PARALLEL);

@@ -3,10 +3,11 @@
 use gelenk_model::math::Vec3;
 use gelenk_model::state::{Pose, Twist};
 
+use crate::convex::Separation;
 use crate::crossing::separation_up_to;
-use crate::features::Scratch;
-use crate::solid::{CORNER, FACE, Kind, Placed, RIM, Solid, index};
-use crate::touch::{Place, Touch, TouchKey};
+use crate::features::{N as LOOKS, Scratch};
+use crate::solid::{CORNER, FACE, Kind, Placed, RIM, Solid, WITNESS, index};
+use crate::touch::{Feature, Place, Touch, TouchKey};
 
 /// Sharp features and rounded ones must face each other to this angle, rad: a ball that rolls over an edge feels the
 /// edge only once it is there.
@@ -55,6 +56,8 @@ pub(crate) enum Near {
     Boxes,
     /// Those between two planes.
     Slab(Slab),
+    /// The two are so deep in each other that no feature tells the way out.
+    Deep(Separation),
     /// None.
     Nothing,
 }
@@ -100,6 +103,9 @@ impl Meeting<'_> {
     /// Lists those of the features that are `near`.
     fn list_near(&self, near: Near, scratch: &mut Scratch, out: &mut Vec<Touch>) {
         let first = out.len();
+        if let Near::Deep(found) = &near {
+            return out.push(self.witness(found));
+        }
         if !self.gather(near, scratch) {
             return;
         }
@@ -118,9 +124,12 @@ impl Meeting<'_> {
     /// Where the two are near each other. Few features are looked at one by one sooner than this is known.
     fn near(&self) -> Near {
         let [a, b] = self.solids;
+        let round = |solid: &Solid| LOOKS * (solid.rims.len() + solid.cones.len());
         let many = a.corners.len() * b.faces.len()
             + b.corners.len() * a.faces.len()
             + a.edges.len() * b.edges.len()
+            + round(a) * b.edges.len()
+            + round(b) * a.edges.len()
             > MANY;
         if !many || self.solids.iter().any(|s| matches!(s.kind, Kind::Surface | Kind::Plane)) {
             return Near::Boxes;
@@ -134,10 +143,34 @@ impl Meeting<'_> {
         if found.distance > self.reach {
             return Near::Nothing;
         }
+        if found.distance < -self.depth() {
+            return Near::Deep(found);
+        }
         let [round_a, round_b] =
             [0, 1].map(|k| Placed { solid: self.solids[k], pose: self.poses[k] }.round());
         let [p, q] = found.points.map(|p| found.normal.dot(&p));
         Near::Slab(Slab { normal: found.normal, low: p - round_a, high: q + round_b })
+    }
+
+    /// A touch made of the points of a separation, for pairs no features of which face each other.
+    pub(crate) fn witness(&self, found: &Separation) -> Touch {
+        let [a, b] = self.poses;
+        let features = [
+            Feature::Point(a.rot.tr_mul(&(found.points[0] - a.s))),
+            Feature::Plane {
+                point: b.rot.tr_mul(&(found.points[1] - b.s)),
+                normal: b.rot.tr_mul(&found.normal),
+            },
+        ];
+        Touch {
+            bodies: self.bodies,
+            features,
+            round: [0, 1].map(|k| Placed { solid: self.solids[k], pose: self.poses[k] }.round()),
+            side: 1.0,
+            near: Vec3::zeros(),
+            key: TouchKey { colliders: self.colliders, features: [WITNESS; 2] },
+            pair: self.pair,
+        }
     }
 
     /// A solid on a half space: its corners, rounded or not, and the lowest points of its rims. The plane has no end, so
@@ -418,6 +451,11 @@ mod tests {
             meeting.list_near(Near::Boxes, &mut scratch, &mut all);
             match meeting.near() {
                 Near::Boxes => panic!("case {case}: few features"),
+                Near::Deep(found) => {
+                    assert!(found.distance < -meeting.depth(), "case {case}: {gap} is not deep");
+                    meeting.list_near(Near::Deep(found), &mut scratch, &mut some);
+                    assert!((some[0].gap(&poses[0], &poses[1]) - found.distance).abs() < 1e-12);
+                }
                 Near::Nothing => {
                     assert!(gap > 0.004 - 1e-6, "case {case}: at {gap} nothing is near");
                     nothing += 1;

@@ -29,6 +29,10 @@ const PUSH_OUT: f64 = 10.0;
 /// The part of it that goes in a step at most.
 const PUSH_PART: f64 = 0.02;
 
+/// Energy that goes through lasting contacts beside at least this part of it in contacts that land in the same step belongs to the landing: corners of a sole
+/// that come down one after the other share it about evenly.
+const LANDING_PART: f64 = 0.1;
+
 /// What a block of a contact is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -74,8 +78,9 @@ pub(crate) struct Contact {
     apart: Vec3,
     /// See [`ContactMemory`].
     pub memory: ContactMemory,
-    /// Whether it pushes a deep overlap out in the running stage.
+    /// Whether it pushes a deep overlap out in the running stage, and how far, m.
     pub pushes_out: bool,
+    pub push: f64,
     /// Impulse on body a in the running step, world frame, N s.
     pub given: Vec3,
 }
@@ -93,6 +98,7 @@ impl Contact {
             apart: Vec3::zeros(),
             memory,
             pushes_out: false,
+            push: 0.0,
             given: Vec3::zeros(),
         }
     }
@@ -396,7 +402,8 @@ impl Rows {
             let row = self.blocks[self.model_size.blocks + k].first_row;
             let contact = &self.contacts[index];
             match kind {
-                Part::Normal => self.target[row] = -keep * contact.gap(poses),
+                // What lands has all its room.
+                Part::Normal => self.target[row] = (-keep * contact.gap(poses)).max(0.0),
                 Part::Slide => {}
                 Part::Spin => self.target[row] = 0.0,
                 Part::Roll => self.target[row..row + 2].fill(0.0),
@@ -427,10 +434,17 @@ impl Rows {
             contact.pushes_out = deep > 2.0 * self.overlap_allowed;
             if contact.pushes_out {
                 let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
-                let push = self.overlap_allowed.max(part * deep);
-                self.target[self.blocks[contact.first_block].first_row] =
-                    deep - (1.0 - keep) * push;
+                contact.push = (1.0 - keep) * self.overlap_allowed.max(part * deep);
+                self.target[self.blocks[contact.first_block].first_row] = deep - contact.push;
             }
+        }
+    }
+
+    /// Deep overlaps stay as they are in the running stage.
+    pub(crate) fn hold_deep(&mut self) {
+        for contact in self.contacts.iter_mut().filter(|contact| contact.pushes_out) {
+            contact.push = 0.0;
+            self.target[self.blocks[contact.first_block].first_row] = -contact.place.gap;
         }
     }
 
@@ -590,6 +604,7 @@ impl Rows {
     /// that push deep overlaps out take at both ends of a stage counts at its end; what they give is none of it, but goes to `pushed_out`.
     pub(crate) fn contact_loss(&mut self, bodies: &Bodies, end: bool) -> f64 {
         let (mut sum, mut size, mut through, mut pushing) = (0.0, 0.0, 0.0, 0.0);
+        let mut landing = 0.0;
         for contact in self.contacts.iter().filter(|contact| !self.inactive[contact.first_block]) {
             let loss = self.work_against(contact.first_block, bodies, end);
             if contact.pushes_out {
@@ -598,8 +613,13 @@ impl Rows {
                 sum += loss;
                 size += loss.abs();
                 // What lands in the step is stopped by it.
-                through += if contact.memory.impulse[0] == 0.0 { 0.0 } else { loss.abs() };
+                let lands = contact.memory.impulse[0] == 0.0;
+                *(if lands { &mut landing } else { &mut through }) += loss.abs();
             }
+        }
+        // So is what leans on what lands: a sole that comes down on one corner after the other.
+        if landing > LANDING_PART * through {
+            through = 0.0;
         }
         for &i in self.stops.iter().filter(|&&i| self.landing[i] && !self.inactive[i]) {
             let row = self.blocks[i].first_row;

@@ -387,11 +387,15 @@ impl Parts<'_> {
         let too_much = made > CONTACT_SHARE * scratch.rows.exchanged
             && made > CONTACT_PART[halved] * (scale + excused)
             || made > CONTACT_MOST[halved] * self.energy_scale;
-        // Short parts are taken as they are, but for what would be an explosion.
-        let least = if self.stubborn.stays { CONTACT_STAYS * self.energy_scale } else { 0.0 };
+        // Short parts are taken as they are, but for what would be an explosion; so are steps with deep overlaps, which shorter ones do not take apart.
+        let contacts = &scratch.rows.contacts;
+        let deep = contacts.iter().any(|contact| contact.pushes_out);
+        let stays = self.stubborn.stays || deep;
+        let least = if stays { CONTACT_STAYS * self.energy_scale } else { 0.0 };
         let explodes = made > (ENERGY_PART * (self.kinetic + excused)).max(least);
+        let too_much = too_much && !deep;
         let made_by_contacts =
-            !scratch.rows.contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
+            !contacts.is_empty() && (explodes || level < ENERGY_HALVINGS && too_much);
         if made_by_contacts {
             return Verdict::Wrong(made);
         }

@@ -43,7 +43,11 @@ impl Work {
     pub(crate) fn chain(&mut self, system: &mut System) -> Found {
         let s = system.settings;
         self.best.copy_from_slice(&self.warm);
-        let end = self.newton.run(system, &mut self.best, 1, s.newton_steps);
+        let mut end = self.newton.run(system, &mut self.best, 1, s.newton_steps);
+        if end.r > s.poor && !system.stopped && !system.gave_up && system.give_up_wishes() {
+            self.best.copy_from_slice(&self.warm);
+            end = self.newton.run(system, &mut self.best, 1, s.newton_steps);
+        }
         let mut found = Found { r: end.r, level: Level::Newton, dissipative: false };
         let enough = end.solved || end.enough;
         if enough || system.stopped || end.contradicting && self.only_loops(system) {

@@ -46,6 +46,8 @@ pub struct Outcome {
     pub factors: usize,
     /// Solves with them.
     pub solves: usize,
+    /// Whether [`Problem::wish`] was given up; the residual is without it.
+    pub gave_up: bool,
 }
 
 /// The solver and its memory: nothing is allocated in [`Law::solve`] once it has seen the size.
@@ -109,6 +111,8 @@ impl Law {
         let mut system = System {
             blocks: &problem.blocks,
             b: &mut self.b,
+            wish: &problem.wish,
+            gave_up: false,
             k: &self.k,
             response,
             settings: &self.settings,
@@ -124,6 +128,9 @@ impl Law {
             found = work.chain(&mut system);
             found.level = Level::Relaxed;
             system.b.copy_from_slice(&problem.b);
+            if system.gave_up {
+                system.give_up_wishes();
+            }
         }
         if more > 0 && found.r <= self.settings.accept {
             work.newton.run(&mut system, &mut work.best, more, more);
@@ -153,8 +160,8 @@ impl Law {
         } else {
             Ended::Loose
         };
-        let (factors, solves) = (system.factors, system.solves);
-        Outcome { residual, level: found.level, ended, factors, solves }
+        let (factors, solves, gave_up) = (system.factors, system.solves, system.gave_up);
+        Outcome { residual, level: found.level, ended, factors, solves, gave_up }
     }
 
     /// u = J v + b of the last answer. (n_rows)

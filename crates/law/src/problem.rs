@@ -95,6 +95,9 @@ pub struct Problem {
     pub blocks: Vec<Block>,
     /// b, m/s (gap/h at contacts, 0 within the dead band). (n_rows)
     pub b: Vec<f64>,
+    /// The part of the speed that a block asks for which is only wished, m/s: what takes deep overlaps apart. Where Newton's method finds no answer, overlaps
+    /// contradict each other mostly, and wishes are given up. (n_blocks)
+    pub wish: Vec<f64>,
 }
 
 impl Problem {
@@ -102,6 +105,7 @@ impl Problem {
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.b.clear();
+        self.wish.clear();
     }
 
     /// Appends a block of pair `pair` with its `b`, one number per row (missing ones are 0); gives its index.
@@ -109,6 +113,7 @@ impl Problem {
         let row = self.b.len();
         self.blocks.push(Block { row, kind, pair });
         self.b.extend((0..kind.n_rows()).map(|i| b.get(i).copied().unwrap_or(0.0)));
+        self.wish.push(0.0);
         self.blocks.len() - 1
     }
 

@@ -8,6 +8,9 @@ use crate::problem::{Block, Kind, Problem, Response, Weights, groups};
 pub(crate) struct System<'a> {
     pub(crate) blocks: &'a [Block],
     pub(crate) b: &'a mut [f64],
+    /// The problem's wishes, and whether they are given up. (n_blocks)
+    pub(crate) wish: &'a [f64],
+    pub(crate) gave_up: bool,
     /// Scale K of each row, 1/kg; friction rows of a contact share theirs. (n_rows)
     pub(crate) k: &'a [f64],
     pub(crate) response: &'a mut dyn Response,
@@ -38,6 +41,15 @@ impl System<'_> {
     pub(crate) fn velocity(&mut self, lambda: &[f64], u: &mut [f64]) {
         self.response.respond(lambda, u);
         u.iter_mut().zip(&*self.b).for_each(|(u, b)| *u += b);
+    }
+
+    /// Takes what is only wished out of b; false if there is nothing of it.
+    pub(crate) fn give_up_wishes(&mut self) -> bool {
+        for (block, wish) in self.blocks.iter().zip(self.wish).filter(|(_, wish)| **wish > 0.0) {
+            self.b[block.row] += block.kind.side() * wish;
+            self.gave_up = true;
+        }
+        self.gave_up
     }
 
     /// Factors; false where that breaks down or the run is to stop.

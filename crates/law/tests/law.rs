@@ -292,6 +292,32 @@ fn block_between_pushing_walls_stays() {
     assert!(v.iter().all(|v| v.abs() < 0.11), "{v:?} {outcome:?}");
 }
 
+/// The same where the walls only wish to push, as deep overlaps do: the wish is given up, and the block falls between them.
+#[test]
+fn wishes_that_contradict_each_other_are_given_up() {
+    let mut bodies = Bodies::default();
+    bodies.body(1.0, 0.1, [0.0, 0.0, -0.01 * G, 0.0, 0.0, 0.0]);
+    for (x, n) in [(-0.5, 1.0), (0.5, -1.0)] {
+        for (y, z) in [(-0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (0.5, -0.5)] {
+            bodies.touch(contact(0.6), 0, &[(0, [x, y, z], 1.0)], [n, 0.0, 0.0], -0.1);
+        }
+    }
+    let (_, _, before, _) = solve(&bodies);
+    bodies.problem.wish.fill(0.1);
+    let (lambda, v, outcome, _) = solve(&bodies);
+    holds(&bodies.problem, &lambda);
+    assert_eq!((outcome.ended, outcome.gave_up), (Ended::Solved, true), "{outcome:?}");
+    assert!(v[0].abs() < 1e-8 && (v[2] + 0.01 * G).abs() < 1e-8, "{v:?} {outcome:?}");
+    assert!(5 * outcome.factors < before.factors, "{outcome:?} {before:?}");
+    // A wish that can be had is had.
+    let mut bodies = Bodies::default();
+    bodies.body(1.0, 0.1, [0.0, 0.0, -0.01 * G, 0.0, 0.0, 0.0]);
+    bodies.touch(contact(0.6), 0, &[(0, [0.0, 0.0, -0.5], 1.0)], [0.0, 0.0, 1.0], -0.1);
+    bodies.problem.wish.fill(0.1);
+    let (_, v, outcome, _) = solve(&bodies);
+    assert!(!outcome.gave_up && (v[2] - 0.1).abs() < 1e-8, "{v:?} {outcome:?}");
+}
+
 /// Flat jaws, 4 + 4 points, pressed by a force on one of them: the block does not creep.
 #[test]
 fn block_in_jaws_is_held() {

@@ -634,8 +634,9 @@ impl Graph {
         self.active == rows.known_active
     }
 
-    /// The rows under the law, from the blocks that take part; false where friction has an impulse of its own, without that of its normal.
-    fn gather(&mut self, rows: &Rows, bodies: &Bodies) -> bool {
+    /// The rows under the law, from the blocks that take part, of which what is to take overlaps apart in a time `h` is only wished; false where friction has an
+    /// impulse of its own, without that of its normal.
+    fn gather(&mut self, rows: &Rows, bodies: &Bodies, h: f64) -> bool {
         let Graph { machine, problem, redundant, source, lambda, .. } = self;
         problem.clear();
         source.clear();
@@ -668,9 +669,13 @@ impl Graph {
                     }
                     let sign = if rows.upper[block.first_row] == 0.0 { -1.0 } else { 1.0 };
                     let kind = rows.law_of_contact(i);
-                    let [a, b] = rows.contact(i).touch.bodies;
+                    let contact = rows.contact(i);
+                    let [a, b] = contact.touch.bodies;
                     let pair = u32::try_from(a * bodies.fixed.len() + b + 1).unwrap_or(0);
-                    problem.push(kind, pair, &[]);
+                    let at = problem.push(kind, pair, &[]);
+                    if contact.pushes_out {
+                        problem.wish[at] = contact.push / h.abs();
+                    }
                     source.push((block.first_row, sign));
                     for row in block.first_row + 1..block.first_row + kind.n_rows() {
                         source.push((row, 1.0));

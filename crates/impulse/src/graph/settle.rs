@@ -102,7 +102,7 @@ pub(crate) fn settle_positions(
     scratch.with_graph(model, |graph, scratch| {
         let Scratch { rows, bodies, .. } = &mut *scratch;
         graph.machine.dampers.clear();
-        if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies) {
+        if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies, look.h) {
             return None;
         }
         rows.begin_correction(false, bodies);
@@ -122,7 +122,7 @@ pub(crate) fn settle_positions(
             lost = graph.solve(rows, bodies, false);
         }
         for passes in 0..MOST_PASSES {
-            let [joints, contacts] = look_ahead(model, method, look, floor, scratch);
+            let [joints, contacts] = look_ahead(model, method, look, floor, passes > 0, scratch);
             let worst = larger(joints, contacts);
             let Scratch { rows, bodies, .. } = &mut *scratch;
             stalls = if worst > STALLED * last { stalls + 1 } else { 0 };
@@ -130,7 +130,9 @@ pub(crate) fn settle_positions(
             let stalled = stalls >= STALLS;
             let patient = passes < PATIENT_PASSES && !stalled || contacts > LEFT_PART / PASS_PART;
             let late = (passes >= CONTACT_PASSES || stalled) && contacts.is_finite();
-            let bounded = late && look.h.abs() < SHORT_STEP * rows.whole_step.abs();
+            // Shorter steps take no deep overlap apart.
+            let deep = || rows.contacts.iter().any(|contact| contact.pushes_out);
+            let bounded = late && (look.h.abs() < SHORT_STEP * rows.whole_step.abs() || deep());
             // What is left within tolerance comes from the same side in every step, and its work would add up; of a tree alone a pass is one solve.
             let gains =
                 fine && graph.problem.blocks.is_empty() && joints > FINE && joints <= GAIN * before;
@@ -158,6 +160,10 @@ pub(crate) fn settle_positions(
                 break;
             }
             lost = graph.solve(rows, bodies, false);
+            if lost.is_some_and(|outcome| outcome.gave_up) {
+                rows.hold_deep();
+                graph.problem.wish.fill(0.0);
+            }
         }
         let Scratch { rows, bodies, .. } = &mut *scratch;
         rows.take_back(false, bodies);
@@ -181,7 +187,7 @@ pub(crate) fn settle_velocities(
     scratch.with_graph(model, |graph, scratch| {
         let Scratch { rows, bodies, .. } = &mut *scratch;
         graph.machine.dampers.clear();
-        if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies) {
+        if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies, f64::INFINITY) {
             return None;
         }
         rows.begin_correction(true, bodies);
@@ -236,7 +242,8 @@ pub(crate) fn settle_kick(
                 }
             }
             graph.take_dampers(&loads.drives, rows, bodies, dt);
-            if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies) {
+            if !graph.machine.make_base(rows, bodies) || !graph.gather(rows, bodies, f64::INFINITY)
+            {
                 return None;
             }
             previous_twists.copy_from_slice(&bodies.twists);
@@ -450,12 +457,14 @@ fn contact_target(rows: &Rows, block: usize) -> f64 {
     }
 }
 
-/// Looks at C(t+h); leaves −(C − target)/h, the change of rates that is missing. Returns the worst error over its tolerance, of joints and of contacts.
+/// Looks at C(t+h); leaves −(C − target)/h, the change of rates that is missing. Returns the worst error over its tolerance, of joints and of contacts. After
+/// impulses have been `tried`, deep overlaps that go no deeper count as none: what takes them apart may contradict itself.
 fn look_ahead(
     model: &Model,
     method: &Method,
     look: &Look<'_>,
     floor: f64,
+    tried: bool,
     scratch: &mut Scratch,
 ) -> [f64; 2] {
     let Scratch { bodies, rows, work, .. } = scratch;
@@ -518,7 +527,13 @@ fn look_ahead(
                 let k = both.map(|(j, answer)| j * answer).sum::<f64>().max(f64::MIN_POSITIVE);
                 let (p, h) = (rows.impulse[row], look.h);
                 let meant = (p - over / (h * k)).min(rows.upper[row]).max(rows.lower[row]);
-                let off = ((p - meant) * k * h).abs();
+                let mut off = ((p - meant) * k * h).abs();
+                if tried && over > 0.0 && bound == Bound::Contact {
+                    let contact = rows.contact(i);
+                    let stays =
+                        contact.pushes_out && c[0] <= rows.overlap_allowed - contact.place.gap;
+                    off = if stays { 0.0 } else { off };
+                }
                 let to = if bound == Bound::Contact { &mut touching } else { &mut worst };
                 *to = larger(*to, off / allowed);
             }
