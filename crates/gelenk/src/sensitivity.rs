@@ -217,10 +217,7 @@ fn candidates(model: &Model) -> [Vec<Candidate>; 3] {
                 1 => format!("joint.{}.velocity", joint.name),
                 _ => format!("{name}_velocity"),
             };
-            let units = match coordinate.kind {
-                CoordinateKind::Angle => ["rad", "rad/s"],
-                CoordinateKind::Length => ["m", "m/s"],
-            };
+            let units = model.coordinate_units(joint, which);
             groups[0].push(Candidate {
                 names: (named(name, units[0]), named(rate, units[1])),
                 place: Quantity::State(StateRef::Coordinate(JointId(i), which)),

@@ -144,6 +144,23 @@ fn a_motor_with_its_circuit_turns_as_its_formula_says() {
     }
 }
 
+/// Charges are told in C and A, and have no place in pictures.
+#[test]
+fn charges_have_units_of_their_own_and_no_place_in_space() {
+    let loaded = gallery("dc-motor");
+    let model = &loaded.model;
+    let units = |name: &str| {
+        let id = model.joint(name).unwrap_or_else(|| panic!("no joint {name}"));
+        model.coordinate_units(&model.joints[id.index()], 0)
+    };
+    assert_eq!((units("armature"), units("shaft")), (["C", "A"], ["rad", "rad/s"]));
+    let body = model.body("armature").expect("a charge").index();
+    assert!(model.bodies[body].is_charge);
+    let states = [(0.0, model.start.clone())];
+    let gltf = gelenk::export::to_gltf(model, &states);
+    assert!(gltf.contains("rotor") && !gltf.contains("armature"), "{gltf}");
+}
+
 /// The same numbers as LAGR's deck of a loudspeaker, whose equations are derived from punched cards.
 #[test]
 fn a_loudspeaker_moves_as_the_one_on_cards() {

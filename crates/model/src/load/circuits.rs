@@ -173,6 +173,7 @@ impl<'a> Context<'a> {
         let zero = Expr::ZERO;
         let symbolic = SymbolicInertia { mass, center_of_mass: [zero; 3], inertia: [zero; 6] };
         self.builder.symbolic(id, symbolic);
+        self.builder.charge(id);
         self.description.velocities.push([velocity, [zero; 3]]);
         self.misplaced.push(false);
         debug_assert_eq!(id.index(), self.body_frames.len(), "frames follow bodies");
