@@ -526,6 +526,9 @@ pub(crate) struct OptimizeArgs {
     /// Write no checkpoints
     #[arg(long, conflicts_with_all = ["resume", "checkpoint"])]
     pub(crate) no_checkpoint: bool,
+    /// Find the multipliers of disturbances, where the motion comes back to its start (gaits)
+    #[arg(long)]
+    pub(crate) stability: bool,
     /// Tell every iteration on standard error even where it is no terminal
     #[arg(long)]
     pub(crate) log: bool,
