@@ -15,6 +15,9 @@ const BACK: f64 = 1e-5;
 /// Multipliers this near the unit circle count as on it: the nodes of a motion are as exact as its integration.
 const ON_CIRCLE: f64 = 1e-3;
 
+/// Disturbances that level ground does not feel: on, sideways, and a turn about the vertical.
+const LEVEL: usize = 3;
+
 /// A motion that comes back to its start, moved on by a distance or not.
 #[derive(Clone, Debug)]
 pub struct Gait {
@@ -26,7 +29,7 @@ pub struct Gait {
     pub gap: f64,
     /// Multipliers of disturbances, largest first: two for each degree of freedom.
     pub multipliers: Vec<Complex<f64>>,
-    /// What they say. Of a gait those that move it on along level ground are on the unit circle; they are left out where it goes anywhere.
+    /// What they say. Where a motion goes anywhere, the three on the unit circle that level ground does not feel (on, sideways, turned) are left out.
     pub stability: Stability,
 }
 
@@ -90,7 +93,7 @@ pub fn gait(
         }
         far.into_iter().fold(0.0, f64::max)
     };
-    let free_ways = if moved.norm() > BACK { 2 } else { 0 };
+    let free_ways = if moved.norm() > BACK { LEVEL } else { 0 };
     let stability = match largest(free_ways) {
         size if size > 1.0 + ON_CIRCLE => Stability::Unstable,
         size if size < 1.0 - ON_CIRCLE => Stability::Stable,
