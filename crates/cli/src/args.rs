@@ -526,6 +526,9 @@ pub(crate) struct OptimizeArgs {
     /// Write no checkpoints
     #[arg(long, conflicts_with_all = ["resume", "checkpoint"])]
     pub(crate) no_checkpoint: bool,
+    /// Find the multipliers of disturbances, where the motion comes back to its start (gaits)
+    #[arg(long)]
+    pub(crate) stability: bool,
     /// Tell every iteration on standard error even where it is no terminal
     #[arg(long)]
     pub(crate) log: bool,
@@ -889,6 +892,7 @@ Examples:
   gelenk points heavy-top > top-points.toml
   gelenk run top-points.toml
   gelenk points double-pendulum --output points.toml
+  gelenk points free-body --six
 
 Each rigid body becomes 8 q + 8 point masses (fewer where some coincide; q: points of its joints) with its mass, centre and \
 inertia tensor, held together by distances; thin bodies by equations. Ball, hinge, universal, fixed and distance joints become \
@@ -901,6 +905,9 @@ pub(crate) struct PointsArgs {
     /// Write the model to this file instead of standard output
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+    /// List the six point masses that each body has without its joints, in its own frame
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) six: bool,
 }
 
 /// `gelenk singularities`

@@ -25,6 +25,37 @@ fn an_optimum_with_all_that_the_contract_names() {
     assert!((number(&value, "objective") - 4.0 * 6.0 / 9.0).abs() < 1e-6);
 }
 
+/// Three damped oscillators, one of them driven: all disturbances die away like e^{−d t/(2 m)}, whatever the control.
+#[test]
+fn multipliers_of_a_motion_that_comes_back() {
+    let folder = folder();
+    let model = "[model]\ngravity = [0, 0, 0]\n[inputs]\nu = 0\n[[point]]\nname = \"P\"\nmass = 2\n[[force]]\nbody = \"P\"\n\
+        force = [\"input.u - 20*P.x - 0.8*P.velocity.x\", \"-30*P.y - 0.8*P.velocity.y\", \"-40*P.z - 0.8*P.velocity.z\"]\n";
+    std::fs::write(folder.path().join("model.toml"), model).unwrap();
+    let mut problem = String::from(
+        "[problem]\nname = \"back\"\nmodel = \"model.toml\"\nstart = \"free\"\n[controls]\nu = { lower = -10, upper = 10 }\n\
+         [objective]\nintegral = \"(P.x - 0.1*sin(2*pi*t))^2 + 0.001*u^2\"\n\
+         [grid]\nduration = 1\nintervals = 16\ncontrols = \"linear\"\n",
+    );
+    for value in ["P.x", "P.y", "P.z", "P.vx", "P.vy", "P.vz"] {
+        problem.push_str(&format!(
+            "[[condition]]\nname = \"{value} returns\"\nvalue = \"{value} - start.{value}\"\nat = \"end\"\nequals = 0\n"
+        ));
+    }
+    std::fs::write(folder.path().join("back.toml"), problem).unwrap();
+    let value = json_of(folder.path(), &["optimize", "back.toml", "--stability"], 0);
+    let stability = &value["stability"];
+    assert_eq!(stability["stability"], "stable");
+    let multipliers = stability["multipliers"].as_array().unwrap();
+    assert_eq!(multipliers.len(), 6);
+    for multiplier in multipliers {
+        assert!((number(multiplier, "abs") - (-0.2_f64).exp()).abs() < 1e-9, "{multiplier}");
+    }
+    // Most motions do not come back.
+    let value = json_of(folder.path(), &["optimize", "bryson-denham", "--stability"], 0);
+    assert!(value["stability"].is_null());
+}
+
 #[test]
 fn the_list_the_file_and_a_wrong_name() {
     let folder = folder();

@@ -33,6 +33,21 @@ fn a_top_of_point_masses_runs_and_drifts_by_multipliers_only() {
 }
 
 #[test]
+fn six_masses_have_mass_centre_and_tensor_of_the_body() {
+    let folder = folder();
+    let value = json_of(folder.path(), &["points", "free-body", "--six"], 0);
+    let bodies = value["bodies"].as_object().unwrap();
+    let points = bodies.values().next().unwrap().as_array().unwrap();
+    assert_eq!((bodies.len(), points.len()), (1, 6));
+    let mass: f64 = points.iter().map(|p| number(p, "mass")).sum();
+    let model = json_of(folder.path(), &["points", "free-body"], 0);
+    assert_eq!(model["bodies"].as_object().unwrap().len(), 1);
+    assert!(mass > 0.0 && points.iter().all(|p| (number(p, "mass") * 6.0 - mass).abs() < 1e-12));
+    let (text, _) = text_of(folder.path(), &["points", "double-pendulum", "--six"], 0);
+    assert_eq!(text.lines().count(), 13, "{text}");
+}
+
+#[test]
 fn redundancy_is_reported_with_its_tolerance() {
     let folder = folder();
     let value = json_of(folder.path(), &["drift", "cuboid", "--duration", "0.1"], 0);

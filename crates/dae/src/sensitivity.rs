@@ -20,7 +20,7 @@ use nalgebra::{Complex, DMatrix};
 
 use self::bundle::{Bundle, Column, Parameter};
 use self::salt::salt;
-use crate::equations::Equations;
+use crate::equations::{Equations, Ramp};
 use crate::simulation::{DaeError, Options, check_model, explain};
 use crate::switch::Switches;
 use crate::tangent::Tangents;
@@ -148,10 +148,36 @@ pub fn sensitivities<'m>(
     kind: Derivatives,
     parameters: &[Varied<'m>],
 ) -> Result<Wronski, SensitivityError> {
+    along(model, start, t1, options, kind, parameters, None)
+}
+
+/// The derivative of the state at `t1` by the state at the start while inputs go on lines, as those of a control do; by internal numerical differentiation.
+pub fn wronski_driven(
+    model: &Model,
+    start: &State,
+    t1: f64,
+    ramp: &Ramp,
+    options: &Options,
+) -> Result<Wronski, SensitivityError> {
+    along(model, start, t1, options, Derivatives::Internal, &[], Some(ramp))
+}
+
+fn along<'m>(
+    model: &'m Model,
+    start: &State,
+    t1: f64,
+    options: &Options,
+    kind: Derivatives,
+    parameters: &[Varied<'m>],
+    ramp: Option<&Ramp>,
+) -> Result<Wronski, SensitivityError> {
     check_model(model)?;
     let t0 = start.t;
     let closed = |error: crate::project::NotClosed| explain(model, t0, error.into());
     let (mut equations, switches, y) = begin(model, start)?;
+    if let Some(ramp) = ramp {
+        equations.drive(ramp.clone());
+    }
     let (n, coordinates) = (y.len(), equations.layout().n);
     let directions = equations.tangents(t0, &y);
     let freedoms = directions.ncols();

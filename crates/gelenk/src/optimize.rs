@@ -1,6 +1,7 @@
 //! Optimal motions: problems by name or file, answers, recordings and checkpoints.
 
 mod again;
+mod gait;
 mod recorded;
 
 use std::io::Write;
@@ -21,6 +22,7 @@ use crate::files::{self, Kind, Refusal, WriteError};
 use crate::verdict::{Finding, Level, Verdict};
 
 pub use again::{DaeCertificate, certify_by_dae};
+pub use gait::{Gait, gait};
 pub use gelenk_optimize::{gallery, interior, problem};
 pub use recorded::{Recorded, record, record_found, replay_settings};
 

@@ -109,7 +109,7 @@ impl Quantities {
         for (i, joint) in model.joints.iter().enumerate() {
             let name = &joint.name;
             for (k, [place, rate]) in coordinate_names(model, i).into_iter().enumerate() {
-                let [unit, unit_rate] = coordinate_units(model, i, k);
+                let [unit, unit_rate] = model.coordinate_units(joint, k);
                 // As expressions of model files have it.
                 let second = match rate.strip_suffix(".rate") {
                     Some(joint) => format!("{joint}.velocity"),
@@ -188,14 +188,6 @@ pub fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> {
         [place, rate]
     });
     names.collect()
-}
-
-fn coordinate_units(model: &Model, joint: usize, which: usize) -> [&'static str; 2] {
-    use gelenk_model::joint::CoordinateKind;
-    match model.joints[joint].kind.equations().coordinates()[which].kind {
-        CoordinateKind::Angle => ["rad", "rad/s"],
-        CoordinateKind::Length => ["m", "m/s"],
-    }
 }
 
 /// Memory to read samples with.

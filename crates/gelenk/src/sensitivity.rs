@@ -217,10 +217,7 @@ fn candidates(model: &Model) -> [Vec<Candidate>; 3] {
                 1 => format!("joint.{}.velocity", joint.name),
                 _ => format!("{name}_velocity"),
             };
-            let units = match coordinate.kind {
-                CoordinateKind::Angle => ["rad", "rad/s"],
-                CoordinateKind::Length => ["m", "m/s"],
-            };
+            let units = model.coordinate_units(joint, which);
             groups[0].push(Candidate {
                 names: (named(name, units[0]), named(rate, units[1])),
                 place: Quantity::State(StateRef::Coordinate(JointId(i), which)),
@@ -325,7 +322,7 @@ pub struct Periodic {
 pub fn periodic(found: &Sensitivity) -> Periodic {
     let mut multipliers: Vec<Complex<f64>> =
         found.by_start.complex_eigenvalues().iter().copied().collect();
-    multipliers.sort_by(|a, b| b.norm().total_cmp(&a.norm()).then(b.im.total_cmp(&a.im)));
+    sort(&mut multipliers);
     let outside = multipliers.iter().any(|m| m.norm() > 1.0 + ON_CIRCLE);
     let on = multipliers.iter().filter(|m| m.norm() >= 1.0 - ON_CIRCLE).count();
     let stability = match (outside, on) {
@@ -335,6 +332,11 @@ pub fn periodic(found: &Sensitivity) -> Periodic {
     };
     let Wronski { y, y_start, .. } = &found.wronski;
     Periodic { period: found.t, gap: distance(y, y_start), multipliers, stability }
+}
+
+/// Largest first.
+pub(crate) fn sort(multipliers: &mut [Complex<f64>]) {
+    multipliers.sort_by(|a, b| b.norm().total_cmp(&a.norm()).then(b.im.total_cmp(&a.im)));
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

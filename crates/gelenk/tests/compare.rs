@@ -83,6 +83,8 @@ scenes! {
     flyball_governor: "flyball-governor";
     stewart_platform: "stewart-platform";
     robot_arm: "robot-arm";
+    dc_motor: "dc-motor";
+    loudspeaker: "loudspeaker";
     walker: "walker";
     sliding_rod: "sliding-rod";
     chain: "chain-100";

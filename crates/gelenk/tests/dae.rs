@@ -89,6 +89,8 @@ scenes! {
     turning_rod: "turning-rod";
     three_link_arm: "three-link-arm";
     robot_arm: "robot-arm";
+    dc_motor: "dc-motor";
+    loudspeaker: "loudspeaker";
     rope_bridge: "rope-bridge";
     walker: "walker";
     sliding_rod: "sliding-rod";

@@ -45,6 +45,8 @@ pub struct Body {
     pub kind: BodyKind,
     /// Held in space.
     pub fixed: bool,
+    /// Its place is a charge of a circuit: it has no place in space, and pictures leave it out.
+    pub is_charge: bool,
     /// Mass m, kg.
     pub mass: f64,
     /// 1/m, 1/kg; 0 if fixed.

@@ -77,6 +77,7 @@ impl Builder {
             name: "world".to_owned(),
             kind: BodyKind::World,
             fixed: true,
+            is_charge: false,
             mass: 0.0,
             mass_inv: 0.0,
             inertia: Vec3::zeros(),
@@ -144,6 +145,7 @@ impl Builder {
             name: def.name.clone(),
             kind: BodyKind::Rigid,
             fixed: def.fixed,
+            is_charge: false,
             mass: def.mass,
             mass_inv: free(def.mass),
             inertia,
@@ -177,6 +179,7 @@ impl Builder {
             name: name.to_owned(),
             kind: BodyKind::Point,
             fixed,
+            is_charge: false,
             mass,
             mass_inv: if fixed || mass == 0.0 { 0.0 } else { 1.0 / mass },
             inertia: Vec3::zeros(),
@@ -189,6 +192,11 @@ impl Builder {
             color: None,
         };
         self.push(body, position, Quat::identity(), velocity, Vec3::zeros())
+    }
+
+    /// Makes a point mass the charge of a circuit: [`Body::is_charge`].
+    pub fn charge(&mut self, body: BodyId) {
+        self.model.bodies[body.index()].is_charge = true;
     }
 
     fn push(&mut self, body: Body, s: Vec3, rot: Quat, s_dot: Vec3, omega: Vec3) -> BodyId {

@@ -23,6 +23,8 @@ pub struct Description {
     pub bodies: Vec<BodyPlacement>,
     /// Geometry of joints, parallel to [`Model::joints`](crate::Model::joints).
     pub joints: Vec<JointGeometry>,
+    /// Joints whose coordinates are charges of circuits.
+    pub circuits: Vec<JointId>,
     /// Values of force elements, parallel to [`Model::forces`](crate::Model::forces).
     pub forces: Vec<ForceValues>,
     /// Prescribed motions and gears, in the order of their rows.
@@ -98,6 +100,7 @@ impl Default for Description {
             gravity: [Expr::ZERO; 3],
             bodies: vec![world],
             joints: Vec::new(),
+            circuits: Vec::new(),
             forces: Vec::new(),
             ties: Vec::new(),
             equations: Vec::new(),

@@ -5,7 +5,7 @@ use gelenk_expr::{Expr, Pool};
 use crate::body::{Body, BodyId};
 use crate::contact::ContactSettings;
 use crate::force::{Force, ForceContext};
-use crate::joint::{Joint, JointId};
+use crate::joint::{CoordinateKind, Joint, JointId};
 use crate::math::{Real, Vec3};
 use crate::rows::{Instant, RowBlock, RowKind};
 use crate::settings::RunSettings;
@@ -109,6 +109,17 @@ impl Model {
     pub fn body(&self, name: &str) -> Option<BodyId> {
         let i = self.bodies.iter().position(|b| b.name == name)?;
         Some(BodyId(u32::try_from(i).ok()?))
+    }
+
+    /// Units of a joint coordinate and its rate: rad, m, or C and A for a charge of a circuit.
+    pub fn coordinate_units(&self, joint: &Joint, which: usize) -> [&'static str; 2] {
+        if joint.bodies.iter().any(|body| self.bodies[body.index()].is_charge) {
+            return ["C", "A"];
+        }
+        match joint.kind.equations().coordinates()[which].kind {
+            CoordinateKind::Angle => ["rad", "rad/s"],
+            CoordinateKind::Length => ["m", "m/s"],
+        }
     }
 
     /// The number of the input of that name.

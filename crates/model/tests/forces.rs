@@ -2,8 +2,8 @@
 
 use gelenk_expr::{Pool, Tape};
 use gelenk_model::force::{
-    Account, AppliedForce, Axes, Damper, Drag, ForceContext, ForceKind, JointAxis, JointDamper,
-    JointSpring, Motor, PointPair, RodTorque, Servo, Spring,
+    Account, AppliedForce, Axes, Branch, Damper, Drag, ForceContext, ForceKind, JointAxis,
+    JointDamper, JointSpring, Motor, PointPair, RodTorque, Servo, Spring,
 };
 use gelenk_model::joint::{JointKind, JointParameters};
 use gelenk_model::math::{Mat3, Quat, Vec3};
@@ -161,6 +161,31 @@ fn springs_pull_down_their_energy() {
             check_potential(&pair(joint), &ForceKind::JointSpring(law));
         }
     }
+}
+
+/// A branch of two circuits: here two coordinates of one joint.
+#[test]
+fn branches_store_or_take_energy() {
+    let model = pair("cylindrical");
+    let (k, none) = (Value::Constant(30.0), Value::Constant(0.0));
+    let axes = [axis(0), axis(1)];
+    let capacitor = Branch { axes, stiffness: k, damping: none };
+    // 0.3 m along the axis from where the coordinates are zero.
+    let mut apart = model.clone();
+    apart.start.s[B.index()] += Vec3::new(1.0, 2.0, -0.5).normalize() * 0.3;
+    check_potential(&apart, &ForceKind::Branch(capacitor));
+    check_momentum(&apart, &ForceKind::Branch(capacitor));
+    let resistor = ForceKind::Branch(Branch { axes, stiffness: none, damping: k });
+    let place = Place::new(&model);
+    let context = place.context(&model);
+    let current = axes[0].velocity(&context) - axes[1].velocity(&context);
+    let power = place.power(&model, &resistor);
+    assert!((power + 30.0 * current * current).abs() < 1e-11 * power.abs(), "{power}");
+    assert_eq!(resistor.law().account(), Account::Dissipation);
+    assert!(resistor.law().depends_on_velocity() && resistor.axis().is_none());
+    let both = Branch { axes, stiffness: k, damping: k };
+    assert_eq!(ForceKind::Branch(both).law().account(), Account::Work);
+    assert!(place.energy(&model, &ForceKind::Branch(both)) == 0.0);
 }
 
 #[test]

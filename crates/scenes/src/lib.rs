@@ -53,6 +53,8 @@ scenes! {
     "turning-rod": "two masses on a rod in free space, turned by a torque, its input";
     "three-link-arm": "column, shoulder and elbow, with motors as inputs";
     "robot-arm": "six axes with servos";
+    "dc-motor": "motor with its circuit lifts a weight on a drum";
+    "loudspeaker": "cone and coil: a charge as a coordinate";
     "walker": "six legs with eighteen servos, walking in the air";
     "walking-mechanism": "ten point masses on two legs, with five muscles as inputs, on soft ground";
     "quadruped": "fourteen point masses on four legs, with nine muscles as inputs, on soft ground";

@@ -19,6 +19,7 @@
 
 use std::sync::Arc;
 
+use gelenk::model::math::Vec3;
 use gelenk::model::{BodyId, Model, Pose, Sample};
 
 /// A frame's bytes, shared by all who send it.
@@ -39,7 +40,9 @@ pub fn encode(model: &Model, sample: &Sample<'_>, index: u32) -> Frame {
     out.f64(gelenk::report::largest(sample.worst_gaps));
     for i in 0..model.n_bodies() {
         let q = &state.rot[i];
-        out.f32s(state.s[i].as_slice());
+        // A charge has no place in space.
+        let place = if model.bodies[i].is_charge { Vec3::zeros() } else { state.s[i] };
+        out.f32s(place.as_slice());
         out.f32s(&[q.i, q.j, q.k, q.w]);
         out.f32s(state.s_dot[i].as_slice());
         out.f32s(state.omega[i].as_slice());
@@ -49,7 +52,9 @@ pub fn encode(model: &Model, sample: &Sample<'_>, index: u32) -> Frame {
     for (joint, reaction) in model.joints.iter().zip(sample.reactions) {
         let [a, b] = joint.bodies.map(BodyId::index);
         let near = joint.near(&state.coordinate);
-        out.f32s(near.equations().force_point(&poses[a], &poses[b]).as_slice());
+        let point = near.equations().force_point(&poses[a], &poses[b]);
+        let point = if model.bodies[b].is_charge { Vec3::zeros() } else { point };
+        out.f32s(point.as_slice());
         out.f32s(reaction.force.as_slice());
         out.f32s(reaction.torque.as_slice());
     }

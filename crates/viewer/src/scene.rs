@@ -3,7 +3,6 @@
 //! Places are given in the bodies' principal frames, which is what frames move.
 
 use gelenk::model::force::{ForceKind, PointPair};
-use gelenk::model::joint::CoordinateKind;
 use gelenk::model::math::{Quat, Vec3};
 use gelenk::model::shape::{Geometry, Shape};
 use gelenk::model::{Body, BodyId, BodyKind, JointKind, Model, RowKind};
@@ -43,6 +42,7 @@ fn body_json(body: &Body, joints: &[Vec3]) -> Value {
     let kind = match body.kind {
         BodyKind::World => "world",
         BodyKind::Rigid => "rigid",
+        BodyKind::Point if body.is_charge => "charge",
         BodyKind::Point => "point",
     };
     let shapes: Vec<Value> =
@@ -170,11 +170,9 @@ fn joints(model: &Model) -> Vec<Value> {
             .equations()
             .coordinates()
             .iter()
-            .map(|coordinate| {
-                let unit = match coordinate.kind {
-                    CoordinateKind::Angle => "rad",
-                    CoordinateKind::Length => "m",
-                };
+            .enumerate()
+            .map(|(which, coordinate)| {
+                let [unit, _] = model.coordinate_units(joint, which);
                 json!({ "name": coordinate.name, "unit": unit })
             })
             .collect();

@@ -10,11 +10,12 @@ use gelenk::files::{Kind, beside};
 use gelenk::optimize::interior::Status;
 use gelenk::optimize::problem::{Failed, Finished, Live, Problem, RunOptions, Solution, optimize};
 use gelenk::optimize::{
-    CheckpointError, DaeCertificate, answer_json, certify_by_dae, gallery, record_found,
-    status_word, verdict_on,
+    CheckpointError, DaeCertificate, Gait, answer_json, certify_by_dae, gait, gallery,
+    record_found, status_word, verdict_on,
 };
 use serde_json::{Value, json};
 
+use super::sensitivity::stability_word;
 use crate::Manner;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::OptimizeArgs;
@@ -131,6 +132,18 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
     };
     json.insert("dae_certificate".to_owned(), serde_json::to_value(&again).unwrap_or(Value::Null));
     let mut text = summary(&problem, &finished, again.as_ref(), wall_seconds);
+    if args.stability && best.status == Status::Optimal {
+        match gait(&problem, &best.solution, &finished.free, AGAIN) {
+            Ok(found) => {
+                json.insert("stability".to_owned(), stability_json(found.as_ref()));
+                text.push_str(&stability_text(found.as_ref()));
+            }
+            Err(error) => {
+                let message = format!("the multipliers cannot be found: {error}");
+                failure.get_or_insert(Failure::new(Exit::Failed, message));
+            }
+        }
+    }
     if let Some(path) = &args.output {
         let path = &place_of_motion(path, &best.status);
         let status = status_word(&best.status);
@@ -217,6 +230,36 @@ pub(crate) fn run(args: &OptimizeArgs, manner: Manner) -> Result<Answer, Failure
         answer = answer.failed(failure);
     }
     Ok(answer)
+}
+
+fn stability_json(found: Option<&Gait>) -> Value {
+    let Some(gait) = found else { return Value::Null };
+    let multipliers: Vec<Value> = gait
+        .multipliers
+        .iter()
+        .map(|m| json!({ "re": m.re, "im": m.im, "abs": m.norm() }))
+        .collect();
+    json!({
+        "period": gait.period,
+        "moved": gait.moved.as_slice(),
+        "gap": gait.gap,
+        "multipliers": multipliers,
+        "stability": stability_word(gait.stability),
+    })
+}
+
+fn stability_text(found: Option<&Gait>) -> String {
+    let Some(gait) = found else {
+        return "stability: the motion does not come back to its start in one phase\n".to_owned();
+    };
+    let largest: Vec<String> = gait.multipliers.iter().take(4).map(|m| sig(m.norm(), 4)).collect();
+    format!(
+        "stability: {}; a period of {} s moves it on by {} m; largest multipliers {}\n",
+        stability_word(gait.stability),
+        sig(gait.period, 6),
+        sig(gait.moved.norm(), 4),
+        largest.join(", ")
+    )
 }
 
 fn list() -> Answer {

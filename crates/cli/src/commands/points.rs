@@ -1,17 +1,22 @@
 //! `gelenk points`: rigid bodies as point masses.
 
 use gelenk::files::Kind;
-use gelenk::points::{PointModel, PointModelError, point_model_of};
+use gelenk::model::{BodyKind, Loaded};
+use gelenk::points::{PointModel, PointModelError, point_model_of, six_masses};
 use serde_json::{Value, json};
 
 use crate::Manner;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::PointsArgs;
 use crate::files;
+use crate::show::width;
 use crate::source::{self, Start};
-use crate::text::counted;
+use crate::text::{Align, Table, counted, sig};
 
 pub(crate) fn run(args: &PointsArgs, manner: Manner) -> Result<Answer, Failure> {
+    if args.six {
+        return Ok(six(&source::load(&args.model, Start::MayBeOpen, manner)?));
+    }
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     if let Some(path) = &args.output {
         files::check_place(path, Kind::Text, &args.model.model, manner)?;
@@ -45,6 +50,27 @@ pub(crate) fn run(args: &PointsArgs, manner: Manner) -> Result<Answer, Failure> 
             Ok(Answer::done(json, told))
         }
     }
+}
+
+/// The six masses of every body that moves, in its own frame.
+fn six(loaded: &Loaded) -> Answer {
+    let mut table =
+        Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["body", "mass, kg", "x, m", "y", "z"]);
+    let mut json = serde_json::Map::new();
+    for body in loaded.model.bodies.iter().filter(|b| !b.fixed && b.kind == BodyKind::Rigid) {
+        let masses = six_masses(body.mass, &body.inertia);
+        let places = masses.map(|point| {
+            let place = body.frame_rot.inverse_transform_vector(&(point.place - body.frame_origin));
+            let [x, y, z] = [0, 1, 2].map(|k| place[k]);
+            let numbers = [point.mass, x, y, z].map(|number| sig(number, 6));
+            table.row(std::iter::once(body.name.clone()).chain(numbers));
+            json!({ "mass": point.mass, "position": [x, y, z] })
+        });
+        json.insert(body.name.clone(), json!(places));
+    }
+    let text = table.render(width());
+    Answer::done(json!({ "name": loaded.model.name, "bodies": json }), text).asked()
 }
 
 fn to_json(converted: &PointModel) -> Value {

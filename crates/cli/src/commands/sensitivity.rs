@@ -236,7 +236,7 @@ fn title(n: &Named) -> String {
     if n.unit == "1" { n.name.clone() } else { format!("{}, {}", n.name, n.unit) }
 }
 
-fn stability_word(stability: Stability) -> &'static str {
+pub(super) fn stability_word(stability: Stability) -> &'static str {
     match stability {
         Stability::Stable => "stable",
         Stability::Neutral => "neutral",

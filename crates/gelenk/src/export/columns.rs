@@ -1,6 +1,5 @@
 //! The columns of a table: one row a sample.
 
-use gelenk_model::joint::CoordinateKind;
 use gelenk_model::math::Vec3;
 use gelenk_model::{BodyKind, Instant, JointId, Model, Pose, RowKind, Sample, Twist};
 
@@ -61,11 +60,8 @@ impl<'m> Columns<'m> {
         }
         for joint in &model.joints {
             let name = &joint.name;
-            for coordinate in joint.kind.equations().coordinates() {
-                let (unit, rate) = match coordinate.kind {
-                    CoordinateKind::Angle => ("rad", "rad/s"),
-                    CoordinateKind::Length => ("m", "m/s"),
-                };
+            for (which, coordinate) in joint.kind.equations().coordinates().iter().enumerate() {
+                let [unit, rate] = model.coordinate_units(joint, which);
                 add(format!("joint.{name}.coordinate."), &[coordinate.name], unit);
                 add(format!("joint.{name}.velocity."), &[coordinate.name], rate);
             }

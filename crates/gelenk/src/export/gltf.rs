@@ -179,7 +179,7 @@ pub(crate) fn speck(model: &Model, states: &[(f64, State)]) -> f64 {
     let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
     for (_, state) in states {
         for (i, s) in state.s.iter().enumerate() {
-            let moves = model.bodies.get(i).is_some_and(|body| !body.fixed);
+            let moves = model.bodies.get(i).is_some_and(|body| !body.fixed && !body.is_charge);
             if moves && s.iter().all(|x| x.is_finite()) {
                 (low, high) = (low.inf(s), high.sup(s));
             }
@@ -214,6 +214,9 @@ pub(crate) fn rgb(color: [f64; 3]) -> Color {
 /// The shapes of a body; a small ball for a point, and for bodies where none has a shape.
 pub(crate) fn shapes(model: &Model, body: usize, speck: f64) -> Vec<Shape> {
     let body = &model.bodies[body];
+    if body.is_charge {
+        return Vec::new(); // It has no place in space.
+    }
     // Light bodies between joints, rotors and the like are not worth a ball where others have shapes.
     let others = model.bodies.iter().any(|body| !body.fixed && !body.shapes.is_empty());
     if !body.shapes.is_empty() || body.fixed || body.kind == BodyKind::Rigid && others {
@@ -238,7 +241,7 @@ fn build(model: &Model, states: &[(f64, State)]) -> (Value, Vec<u8>) {
     let mut animated = Vec::new();
     for i in 0..model.n_bodies() {
         let shapes = shapes(model, i, speck);
-        if shapes.is_empty() && model.bodies[i].fixed {
+        if shapes.is_empty() && (model.bodies[i].fixed || model.bodies[i].is_charge) {
             continue;
         }
         let mut children = Vec::new();

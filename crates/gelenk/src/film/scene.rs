@@ -100,6 +100,9 @@ impl Scene {
             if matches!(joint.kind, JointKind::Distance(_) | JointKind::Rope(_)) {
                 continue; // Their two ends are apart: a thread shows them.
             }
+            if model.bodies[b].is_charge {
+                continue; // It has no place in space.
+            }
             points[a].push(p);
             points[b].push(p);
             let held = match [a, b].map(|body| model.bodies[body].fixed) {
@@ -128,9 +131,10 @@ impl Scene {
     }
 
     fn bodies(&mut self, model: &Model, at: &Instant<'_>, joint_points: &[Vec<Vec3>]) {
-        let n_moving = model.bodies.iter().filter(|body| !body.fixed).count();
+        let shown = || model.bodies.iter().enumerate().filter(|(_, body)| !body.is_charge);
+        let n_moving = shown().filter(|(_, body)| !body.fixed).count();
         let mut moving = 0;
-        for (i, body) in model.bodies.iter().enumerate() {
+        for (i, body) in shown() {
             let color = if body.fixed { GROUND } else { Color::of(moving, n_moving) };
             let color = body.color.map_or(color, rgb);
             let (pose, joints) = (&at.poses[i], &joint_points[i]);

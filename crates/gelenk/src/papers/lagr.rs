@@ -2,7 +2,8 @@
 
 use gelenk_lagrange::deck::{self, ForceFunction, ForceFunctions, Source};
 
-use super::{Claim, Line, Paper, PapersError, failed};
+use super::{Claim, Line, Paper, PapersError, failed, gallery};
+use crate::decks::{DeckSettings, run_deck};
 use crate::expr::{Expr, Pool};
 
 pub(super) fn claims() -> Result<Vec<Claim>, PapersError> {
@@ -77,6 +78,72 @@ pub(super) fn claims() -> Result<Vec<Claim>, PapersError> {
                 ),
             ],
         ),
+        Claim {
+            command: "gelenk run loudspeaker --engine lagrange; gelenk lagr loudspeaker --run",
+            ..claim(
+                "section 1",
+                "Lagrange's equations serve electromechanical systems too: a loudspeaker with its charge as a coordinate, as a model and on cards.",
+                loudspeaker()?,
+            )
+        },
+    ])
+}
+
+/// The gallery's loudspeaker by the lagrange engine, beside the deck of the same name.
+fn loudspeaker() -> Result<Vec<Line>, PapersError> {
+    let what = "loudspeaker";
+    let loaded = gallery(what, "loudspeaker", &[])?;
+    let duration = 0.1;
+    let settings = gelenk_model::RunSettings {
+        engine: "lagrange".to_owned(),
+        duration,
+        step: duration,
+        ..loaded.model.run.clone()
+    };
+    let report = crate::simulate::simulate_loaded(&loaded, &settings, &mut ())
+        .map_err(|error| failed(what)(&error))?;
+    let name = deck::DECKS.iter().find(|(name, _)| *name == what);
+    let text = name.ok_or_else(|| failed(what)(&"no such deck"))?.1;
+    let deck = deck::read(text).map_err(|faults| failed(what)(&faults[0]))?;
+    let mut pool = Pool::new();
+    let derived = deck.derive(&mut pool).map_err(|faults| failed(what)(&faults[0]))?;
+    let parameter = |name: &str| {
+        let found = loaded.model.parameters.iter().find(|p| p.name == name);
+        found.map_or(f64::NAN, |p| p.value)
+    };
+    let values = [
+        ("M(1)", "m"),
+        ("M(2)", "L"),
+        ("S", "s"),
+        ("D", "d"),
+        ("R", "R"),
+        ("CAP", "cap"),
+        ("BL", "Bl"),
+        ("U0", "U"),
+    ];
+    let mut values: Vec<(String, f64)> =
+        values.iter().map(|(card, own)| ((*card).to_owned(), parameter(own))).collect();
+    values.push(("OM".to_owned(), std::f64::consts::TAU * parameter("f")));
+    let settings = DeckSettings {
+        values,
+        duration,
+        step: duration,
+        tolerance: 1e-12,
+        kinetic_list: 0,
+        force_list: 0,
+    };
+    let motion = run_deck(&mut pool, &derived.systems[0], &settings)
+        .map_err(|error| failed(what)(&error))?;
+    let last = motion.samples.last().map_or_else(Vec::new, |sample| sample.y.clone());
+    let apart = |joint: &str, k: usize| {
+        let id = loaded.model.joint(joint);
+        let slot = id.map(|id| loaded.model.joints[id.index()].first_coordinate);
+        let ours = slot.map_or(f64::NAN, |slot| report.state.coordinate[slot]);
+        (ours - last.get(k).copied().unwrap_or(f64::NAN)).abs()
+    };
+    Ok(vec![
+        Line::within("place of the cone after 0.1 s, apart, m", apart("suspension", 0), 0.0, 1e-10),
+        Line::within("charge, apart, C", apart("coil", 1), 0.0, 1e-10),
     ])
 }
 

@@ -5,6 +5,7 @@ use gelenk_model::math::{Mat3, Vec3};
 use gelenk_model::{LoadOptions, Model, RunSettings, State, load_text};
 
 use super::{Claim, Line, Paper, PapersError, failed, gallery, order};
+use crate::points::{MassPoint, six_masses};
 use crate::simulate::simulate;
 use crate::tables::Table;
 
@@ -28,7 +29,7 @@ pub(super) fn claims(tables: &[Table]) -> Result<Vec<Claim>, PapersError> {
         claim(
             "section 3",
             "Every body has an equivalent of six point masses.",
-            "gelenk points MODEL (8 q + 8 masses, which carry q joints too)",
+            "gelenk points MODEL --six; without it 8 q + 8 masses, which carry q joints too",
             vec![Line::within(
                 "inertia tensor of six masses against the body's, relative",
                 six_points(),
@@ -142,17 +143,12 @@ fn hanging() -> Result<Vec<Line>, PapersError> {
     ])
 }
 
-/// Section 3: the relative error of the tensor of m/6 at ±√(3 X²/m) on each principal axis.
+/// Section 3: the relative error of the tensor of the six masses of a body.
 fn six_points() -> f64 {
     let (mass, inertia) = (3.0, Vec3::new(0.7, 1.1, 1.3));
-    let squares = inertia.map(|j| 0.5 * inertia.sum() - j);
     let mut tensor = Mat3::zeros();
-    for axis in 0..3 {
-        for sign in [-1.0, 1.0] {
-            let mut p = Vec3::zeros();
-            p[axis] = sign * (3.0 * squares[axis] / mass).sqrt();
-            tensor += (Mat3::identity() * p.norm_squared() - p * p.transpose()) * (mass / 6.0);
-        }
+    for MassPoint { place: p, mass } in six_masses(mass, &inertia) {
+        tensor += (Mat3::identity() * p.norm_squared() - p * p.transpose()) * mass;
     }
     (tensor - Mat3::from_diagonal(&inertia)).amax() / inertia.amax()
 }

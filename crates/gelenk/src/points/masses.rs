@@ -72,6 +72,22 @@ pub fn equivalent_masses(
     Ok(found)
 }
 
+/// Six equal point masses with the mass, the centre and the inertia tensor of a rigid body: \[Schmitt 2003\] section 3.
+///
+/// m/6 at ±√(3 X²/m) on the first principal axis, and so on, with X² = (J₂ + J₃ − J₁)/2. No joints are cared for; with these see
+/// [`equivalent_masses`].
+pub fn six_masses(mass: f64, inertia: &Vec3) -> [MassPoint; 6] {
+    std::array::from_fn(|i| {
+        let (axis, sign) = (i / 2, if i % 2 == 0 { 1.0 } else { -1.0 });
+        let square = (0.5 * inertia.sum() - inertia[axis]).max(0.0);
+        let mut place = Vec3::zeros();
+        if mass > 0.0 {
+            place[axis] = sign * (3.0 * square / mass).sqrt();
+        }
+        MassPoint { place, mass: mass / 6.0 }
+    })
+}
+
 /// What [`equivalent_masses`] gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EquivalentMasses {
@@ -152,6 +168,20 @@ mod tests {
             if flat < 3 {
                 check(mass, &inertia, &references);
             }
+        }
+    }
+
+    #[test]
+    fn six_masses_are_enough_without_joints() {
+        for (mass, inertia) in
+            [(3.0, Vec3::new(0.7, 1.1, 1.3)), (2.0, Vec3::new(1.0, 1.0, 0.0)), (0.5, Vec3::zeros())]
+        {
+            let mut tensor = Mat3::zeros();
+            for p in six_masses(mass, &inertia) {
+                let r = &p.place;
+                tensor += (Mat3::identity() * r.norm_squared() - r * r.transpose()) * p.mass;
+            }
+            assert!((tensor - Mat3::from_diagonal(&inertia)).amax() < 1e-15);
         }
     }
 

@@ -13,4 +13,4 @@ mod write;
 
 pub use convert::{BodyPoint, PointMass, PointModel, PointModelError, point_model, point_model_of};
 pub use forces::PointForce;
-pub use masses::{EquivalentMasses, MassPoint, equivalent_masses};
+pub use masses::{EquivalentMasses, MassPoint, equivalent_masses, six_masses};

@@ -1,6 +1,5 @@
 //! The header of a recording: everything a re-run and a reader need.
 
-use gelenk_model::joint::CoordinateKind;
 use gelenk_model::{BodyKind, Model, RunSettings};
 use gelenk_optimize::problem::Solution;
 use serde::{Deserialize, Serialize};
@@ -167,13 +166,10 @@ impl Header {
                 .equations()
                 .coordinates()
                 .iter()
-                .map(|coordinate| CoordinateEntry {
+                .enumerate()
+                .map(|(which, coordinate)| CoordinateEntry {
                     name: coordinate.name.to_owned(),
-                    unit: match coordinate.kind {
-                        CoordinateKind::Angle => "rad",
-                        CoordinateKind::Length => "m",
-                    }
-                    .to_owned(),
+                    unit: model.coordinate_units(joint, which)[0].to_owned(),
                 })
                 .collect(),
         });

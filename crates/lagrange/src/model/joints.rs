@@ -24,7 +24,12 @@ impl Build<'_> {
         let about = &self.loaded.model.joints[joint];
         let names = about.kind.equations().coordinates();
         let word = names.get(which).map_or("coordinate", |c| c.name);
-        let meaning = format!("joint `{}`, {word}", about.name);
+        let is_charge = self.loaded.description.circuits.iter().any(|id| id.index() == joint);
+        let meaning = if is_charge {
+            format!("circuit `{}`, charge", about.name)
+        } else {
+            format!("joint `{}`, {word}", about.name)
+        };
         let k = self.coordinate(measure, meaning, None);
         self.system.readers.push(Reader::Joint {
             coordinate: k,

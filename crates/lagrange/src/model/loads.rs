@@ -268,6 +268,23 @@ impl Build<'_> {
                 };
                 Law::Applied { point: points[0].clone(), force, torque, axes }
             }
+            ForceKind::Branch(law) => {
+                let (a, b) = (along(self, &law.axes[0])?, along(self, &law.axes[1])?);
+                let charge = self.system.pool.sub(a, b);
+                let (c, d) = (get("stiffness"), get("damping"));
+                if d == Expr::ZERO {
+                    let force = self.system.pool.mul(&[c, charge]);
+                    let force = self.system.pool.neg(force);
+                    let kind = AlongKind::Spring(c, Expr::ZERO);
+                    Law::Along { displacement: charge, force, kind }
+                } else {
+                    let current =
+                        total_rate(&mut self.system.pool, &self.system.coordinates, charge);
+                    let force = self.system.pool.mul(&[d, current]);
+                    let force = self.system.pool.neg(force);
+                    Law::Along { displacement: charge, force, kind: AlongKind::Damper(d) }
+                }
+            }
             ForceKind::Drag(_) => Law::Drag {
                 point: points[0].clone(),
                 linear: get("linear"),

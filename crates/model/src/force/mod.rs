@@ -1,6 +1,7 @@
 //! Force elements: one file a law, one small trait.
 
 mod applied;
+mod branch;
 mod damper;
 mod drag;
 mod hand;
@@ -12,6 +13,7 @@ mod servo;
 mod spring;
 
 pub use applied::{AppliedForce, Axes};
+pub use branch::Branch;
 pub use damper::Damper;
 pub use drag::Drag;
 pub use hand::Hand;
@@ -97,6 +99,8 @@ pub enum ForceKind {
     Servo(Servo),
     /// Given torque or force along a joint coordinate.
     Motor(Motor),
+    /// Capacitor or resistor that lies in two circuits.
+    Branch(Branch),
     /// Given force and torque on a body.
     Applied(AppliedForce),
     /// Viscous drag on a body.
@@ -118,6 +122,7 @@ impl ForceKind {
             ForceKind::JointDamper(law) => law,
             ForceKind::Servo(law) => law,
             ForceKind::Motor(law) => law,
+            ForceKind::Branch(law) => law,
             ForceKind::Applied(law) => law,
             ForceKind::Drag(law) => law,
             ForceKind::RodTorque(law) => law,
@@ -135,6 +140,7 @@ impl ForceKind {
             ForceKind::JointDamper(law) => law,
             ForceKind::Servo(law) => law,
             ForceKind::Motor(law) => law,
+            ForceKind::Branch(law) => law,
             ForceKind::Applied(law) => law,
             ForceKind::Drag(law) => law,
             ForceKind::RodTorque(law) => law,
@@ -169,6 +175,7 @@ impl ForceKind {
             ForceKind::Motor(law) => Some(law.axis),
             ForceKind::Spring(_)
             | ForceKind::Damper(_)
+            | ForceKind::Branch(_)
             | ForceKind::Applied(_)
             | ForceKind::Drag(_)
             | ForceKind::RodTorque(_)
@@ -197,6 +204,7 @@ impl ForceKind {
                 law.brake,
             ],
             ForceKind::Motor(law) => vec![law.force],
+            ForceKind::Branch(law) => vec![law.stiffness, law.damping],
             ForceKind::Applied(law) => law.force.into_iter().chain(law.torque).collect(),
             ForceKind::Drag(law) => vec![law.linear, law.angular],
             ForceKind::RodTorque(law) => law.torque.to_vec(),
@@ -214,6 +222,7 @@ impl ForceKind {
             ForceKind::JointDamper(_) => "joint damper",
             ForceKind::Servo(_) => "servo",
             ForceKind::Motor(_) => "motor",
+            ForceKind::Branch(_) => "branch of two circuits",
             ForceKind::Applied(_) => "applied force",
             ForceKind::Drag(_) => "drag",
             ForceKind::RodTorque(_) => "rod torque",

@@ -24,9 +24,12 @@ impl<'a> Context<'a> {
         self.build_settings(sources.root());
         self.build_materials(&flat);
         self.build_bodies(&flat, sources);
+        self.build_circuits(&flat);
         self.build_joints(&flat);
+        self.join_circuits(&flat);
         self.build_drives(&flat);
         self.build_forces(&flat);
+        self.build_circuit_elements(&flat);
         self.build_conditions(&flat);
         self.build_contacts(&flat);
         self.build_starts(sources.root());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gelenk_expr::{Expr, ParseOptions, Pool};
 use rustc_hash::FxHashMap;
 
+use super::circuits::Charge;
 use super::files::Folder;
 use super::frame::Frame;
 use super::names::Names;
@@ -58,6 +59,12 @@ pub(crate) struct Context<'a> {
     pub(crate) states: FxHashMap<Expr, StateRef>,
     /// Expressions over time and state that forces use.
     pub(crate) signals: Vec<Expr>,
+    /// Circuits by name, for suggestions.
+    pub(crate) circuit_names: Vec<String>,
+    /// Charge and current of the circuits at the start, by their number among the bodies.
+    pub(crate) circuit_starts: Vec<(usize, Quantity, Quantity)>,
+    /// The points that stand for charges, circuits first, until they have their joints.
+    pub(crate) charges: Vec<Option<Charge>>,
     /// Prescribed motions; their rows come after all joints'.
     pub(crate) ties: Vec<(String, CoordinateTie)>,
     pub(crate) contact: ContactSettings,
@@ -137,6 +144,9 @@ impl<'a> Context<'a> {
             body_frames: vec![Frame::identity()],
             states: FxHashMap::default(),
             signals: Vec::new(),
+            circuit_names: Vec::new(),
+            circuit_starts: Vec::new(),
+            charges: Vec::new(),
             ties: Vec::new(),
             contact: ContactSettings::default(),
             material_densities: Vec::new(),

@@ -10,8 +10,9 @@ use super::scope::{Bound, Scope, ScopeId};
 use super::sources::Sources;
 use crate::source::Span;
 use crate::spec::tables::{
-    BodySpec, ConstraintSpec, ContactSpec, Contents, DamperSpec, DragSpec, ForceSpec, GearSpec,
-    IgnoreSpec, InstanceSpec, JointSpec, MarkerSpec, MaterialSpec, PointSpec, SpringSpec,
+    BodySpec, CapacitorSpec, CircuitSpec, ConstraintSpec, ContactSpec, Contents, CouplingSpec,
+    DamperSpec, DragSpec, ForceSpec, GearSpec, IgnoreSpec, InductorSpec, InstanceSpec, JointSpec,
+    MarkerSpec, MaterialSpec, PointSpec, ResistorSpec, SourceSpec, SpringSpec,
 };
 use crate::spec::{Scalar, Text, did_you_mean};
 
@@ -47,6 +48,17 @@ pub(crate) struct Flat<'a> {
     pub(crate) forces: Vec<Element<'a, ForceSpec>>,
     pub(crate) drags: Vec<Element<'a, DragSpec>>,
     pub(crate) constraints: Vec<Element<'a, ConstraintSpec>>,
+    /// Circuits, named among the bodies, and their numbers among the joints.
+    pub(crate) circuits: Vec<(Element<'a, CircuitSpec>, usize)>,
+    /// Inductors of one circuit.
+    pub(crate) inductors: Vec<Element<'a, InductorSpec>>,
+    /// Inductors that two circuits share, with the names and numbers of their body and joint.
+    pub(crate) shared_inductors: Vec<(Element<'a, InductorSpec>, [(String, usize); 2])>,
+    pub(crate) capacitors: Vec<Element<'a, CapacitorSpec>>,
+    pub(crate) resistors: Vec<Element<'a, ResistorSpec>>,
+    /// Sources of voltage.
+    pub(crate) voltages: Vec<Element<'a, SourceSpec>>,
+    pub(crate) couplings: Vec<Element<'a, CouplingSpec>>,
     pub(crate) materials: Vec<Element<'a, MaterialSpec>>,
     pub(crate) contacts: Vec<Element<'a, ContactSpec>>,
     pub(crate) ignores: Vec<Element<'a, IgnoreSpec>>,
@@ -115,6 +127,11 @@ impl<'a> Context<'a> {
         add_numbered!(dampers, damper, "damper");
         add_numbered!(drags, drag, "drag");
         add_numbered!(forces, force, "force");
+        self.expand_circuits(flat, scope);
+        add_numbered!(capacitors, capacitor, "capacitor");
+        add_numbered!(resistors, resistor, "resistor");
+        add_numbered!(voltages, source, "source");
+        add_numbered!(couplings, coupling, "coupling");
         for (i, spec) in contents.contact.iter().enumerate() {
             let name = format!("{}", i + 1);
             let label = format!("contact number {name}");
@@ -132,6 +149,33 @@ impl<'a> Context<'a> {
                 (None, None) => format!("instance number {}", i + 1),
             };
             self.expand_instance(flat, scope, spec, &label, sources, way);
+        }
+    }
+
+    /// Circuits have names among bodies and joints; so have inductors that two circuits share.
+    fn expand_circuits(&mut self, flat: &mut Flat<'a>, scope: ScopeId) {
+        let contents = self.scopes[scope.0].contents;
+        for (i, spec) in contents.circuit.iter().enumerate() {
+            if self.room(flat, spec.span, "circuit") {
+                let circuit = self.element(scope, spec, &spec.name, i, Kind::Body, "circuit");
+                let (_, joint) = self.declare(Kind::Joint, "circuit", scope, &spec.name);
+                self.circuit_names.push(circuit.name.clone());
+                flat.circuits.push((circuit, joint));
+            }
+        }
+        for spec in &contents.inductor {
+            if !self.room(flat, spec.span, "inductor") {
+                continue;
+            }
+            let name = spec.name.as_ref();
+            let inductor = self.numbered(scope, spec, name, spec.span, "inductor");
+            if spec.against.is_none() {
+                flat.inductors.push(inductor);
+                continue;
+            }
+            let own = [Kind::Body, Kind::Joint]
+                .map(|kind| self.declare_or_number(kind, "inductor", scope, name, spec.span));
+            flat.shared_inductors.push((inductor, own));
         }
     }
 

@@ -53,7 +53,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether an expression depends on time or state.
-    fn changes(&mut self, expr: Expr) -> bool {
+    pub(crate) fn changes(&mut self, expr: Expr) -> bool {
         let time = self.pool.time();
         let symbols = self.pool.symbols_of(expr);
         symbols.iter().any(|s| *s == time || self.states.contains_key(s))

@@ -7,6 +7,7 @@
 
 mod bodies;
 mod build;
+mod circuits;
 mod conditions;
 mod context;
 mod curves;
@@ -243,6 +244,10 @@ fn leave_out(contents: &mut Contents, name: &str) -> bool {
     found |= from(&mut contents.spring, |e| named(e.name.as_ref()));
     found |= from(&mut contents.damper, |e| named(e.name.as_ref()));
     found |= from(&mut contents.force, |e| named(e.name.as_ref()));
+    found |= from(&mut contents.capacitor, |e| named(e.name.as_ref()));
+    found |= from(&mut contents.resistor, |e| named(e.name.as_ref()));
+    found |= from(&mut contents.source, |e| named(e.name.as_ref()));
+    found |= from(&mut contents.coupling, |e| named(e.name.as_ref()));
     found | from(&mut contents.drag, |e| named(e.name.as_ref()))
 }
 

@@ -41,6 +41,11 @@ impl Context<'_> {
         {
             return self.input_symbol(site, span, input, allowed);
         }
+        if let [word @ ("charge" | "current"), circuit] = words.as_slice()
+            && self.find(Kind::Body, site.scope, word).is_none()
+        {
+            return self.charge_symbol(site, span, word, circuit, allowed);
+        }
         let (kind, element, rest) = match words.as_slice() {
             [kind, element, rest @ ..] if KINDS.contains(kind) && !rest.is_empty() => {
                 (Some(*kind), *element, rest)

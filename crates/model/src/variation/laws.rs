@@ -41,6 +41,9 @@ fn values(kind: &mut ForceKind) -> Vec<(&'static str, &mut Value)> {
             ("max_force", &mut law.max_force),
         ],
         ForceKind::Motor(law) => vec![("force", &mut law.force)],
+        ForceKind::Branch(law) => {
+            vec![("stiffness", &mut law.stiffness), ("damping", &mut law.damping)]
+        }
         ForceKind::Applied(law) => {
             let force = FORCE.into_iter().zip(&mut law.force);
             force.chain(TORQUE.into_iter().zip(&mut law.torque)).collect()

@@ -1,8 +1,9 @@
 //! The file as a whole, parts and instances.
 
 use super::{
-    BodySpec, ConstraintSpec, ContactSpec, DamperSpec, DragSpec, ForceSpec, GearSpec, IgnoreSpec,
-    JointSpec, MarkerSpec, MaterialSpec, ParameterSpec, PointSpec, RotationSpec, SpringSpec, Value,
+    BodySpec, CapacitorSpec, CircuitSpec, ConstraintSpec, ContactSpec, CouplingSpec, DamperSpec,
+    DragSpec, ForceSpec, GearSpec, IgnoreSpec, InductorSpec, JointSpec, MarkerSpec, MaterialSpec,
+    ParameterSpec, PointSpec, ResistorSpec, RotationSpec, SourceSpec, SpringSpec, Value,
 };
 use crate::spec::{Named, Scalar, Text, Vec3Spec, spec};
 
@@ -61,6 +62,18 @@ spec! {
         drag: Vec<DragSpec>,
         /// Equations that positions obey.
         constraint: Vec<ConstraintSpec>,
+        /// Closed circuits, whose charges are coordinates.
+        circuit: Vec<CircuitSpec>,
+        /// Inductors of circuits.
+        inductor: Vec<InductorSpec>,
+        /// Capacitors of circuits.
+        capacitor: Vec<CapacitorSpec>,
+        /// Resistors of circuits.
+        resistor: Vec<ResistorSpec>,
+        /// Sources of voltage in circuits.
+        source: Vec<SourceSpec>,
+        /// Couplings of circuits to the motion.
+        coupling: Vec<CouplingSpec>,
         /// Materials for contact.
         material: Vec<MaterialSpec>,
         /// Contact values of pairs of materials.

@@ -5,6 +5,7 @@
 
 mod body;
 mod choices;
+mod circuit;
 mod file;
 mod force;
 mod joint;
@@ -12,6 +13,7 @@ mod problem;
 
 pub use body::*;
 pub use choices::*;
+pub use circuit::*;
 pub use file::*;
 pub use force::*;
 pub use joint::*;
