@@ -169,7 +169,7 @@ impl Command {
 }
 
 /// Which model, and how it is read.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ModelArgs {
     /// Name from the gallery, path of a .toml, .urdf or .xml (MJCF) file, or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -177,12 +177,79 @@ pub(crate) struct ModelArgs {
     /// Give a parameter of the model another value, in the parameter's unit; may be an expression [repeatable]
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, help_heading = "Model")]
     pub(crate) set: Vec<(String, String)>,
+    /// Begin with a joint at a coordinate, rad or m: elbow=0.5; also elbow.angle_deg=30, elbow.rate=2, foot.x=0.1. The model is posed by its
+    /// joints, loops are closed [repeatable]
+    #[arg(long = "start", value_name = "JOINT=VALUE", value_parser = assignment, help_heading = "Model")]
+    pub(crate) start: Vec<(String, String)>,
+    /// Give an input of the model a value, a formula over time, state and parameters (knee=2*sin(t)), or a column of a file over its first one
+    /// (knee=gait.csv:knee; with ,held or ,cubic behind it not linear) [repeatable]
+    #[arg(long = "input", value_name = "NAME=FORMULA", value_parser = assignment, help_heading = "Model")]
+    pub(crate) input: Vec<(String, String)>,
     /// Lift a limit on the model's size: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit, help_heading = "Model")]
     pub(crate) limit: Vec<(String, u64)>,
     /// Robot files: repair faults that have a safe repair, and report what was assumed, instead of refusing them
     #[arg(long, help_heading = "Model")]
     pub(crate) lenient: bool,
+}
+
+impl ModelArgs {
+    /// What replaces parts of the model: parameters by name, starts as `start.JOINT`, inputs as `input.NAME`.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        let mut all = self.set.clone();
+        let starts = self.start.iter();
+        all.extend(starts.map(|(name, value)| (format!("start.{name}"), value.clone())));
+        let inputs = self.input.iter();
+        all.extend(inputs.map(|(name, value)| {
+            let value =
+                TableInput::of(value).map_or_else(|| value.clone(), |table| table.formula());
+            (format!("input.{name}"), value)
+        }));
+        all
+    }
+
+    /// The files that inputs follow, each with the name that formulas know it by.
+    pub(crate) fn tables(&self) -> Vec<(PathBuf, String)> {
+        let tables = self.input.iter().filter_map(|(_, value)| TableInput::of(value));
+        tables.map(|table| (PathBuf::from(table.path), table.name())).collect()
+    }
+}
+
+/// An input that follows a column of a file: `file.csv:column`, `file.csv:column,held`.
+struct TableInput<'a> {
+    path: &'a str,
+    column: Option<&'a str>,
+    between: Option<&'a str>,
+}
+
+impl<'a> TableInput<'a> {
+    fn of(value: &'a str) -> Option<Self> {
+        let (rest, between) = match value.rsplit_once(',') {
+            Some((rest, between @ ("linear" | "cubic" | "held"))) => (rest, Some(between)),
+            _ => (value, None),
+        };
+        let ends = [".csv", ".tsv", ".txt", ".dat"];
+        let at = ends.iter().filter_map(|end| Some(rest.rfind(end)? + end.len())).max()?;
+        let (path, column) = rest.split_at(at);
+        let column = match column.strip_prefix(':') {
+            Some(column) => Some(column),
+            None if column.is_empty() => None,
+            None => return None,
+        };
+        (!path.contains(['"', '\'', '('])).then_some(TableInput { path, column, between })
+    }
+
+    /// The file without its folder, below one of its own.
+    fn name(&self) -> String {
+        let file = self.path.rsplit(['/', '\\']).next().unwrap_or(self.path);
+        format!("input/{file}")
+    }
+
+    fn formula(&self) -> String {
+        let column = self.column.map_or_else(String::new, |column| format!(":{column}"));
+        let between = self.between.unwrap_or("linear");
+        format!("table(\"{}{column}\", t, \"{between}\")", self.name())
+    }
 }
 
 /// Settings that replace those of the model's `[run]`.
@@ -194,6 +261,9 @@ pub(crate) struct SettingArgs {
     /// Simulated time, s
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, help_heading = "Method")]
     pub(crate) duration: Option<f64>,
+    /// What others call the duration
+    #[arg(long = "time", hide = true, num_args = 0..=1, value_parser = clap::builder::UnknownArgumentValueParser::suggest_arg("--duration"))]
+    pub(crate) time: Option<String>,
     /// Time step, s; may be an expression such as 1/240
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
     pub(crate) step: Option<f64>,

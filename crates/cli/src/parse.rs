@@ -13,7 +13,12 @@ pub(crate) struct Times(pub(crate) Vec<f64>);
 fn number(text: &str) -> Result<f64, String> {
     let value = match text.trim().parse() {
         Ok(value) => value,
-        Err(_) => gelenk::constant(text)?,
+        Err(_) => match gelenk::number_of_unit(text) {
+            Some(number) => {
+                return Err(format!("numbers are in SI units and stand alone: write {number}"));
+            }
+            None => gelenk::constant(text)?,
+        },
     };
     if f64::is_finite(value) { Ok(value) } else { Err("it must be a finite number".to_owned()) }
 }
@@ -173,6 +178,7 @@ mod tests {
     fn numbers_are_checked() {
         assert!(positive("0").is_err());
         assert!(positive("nan").is_err());
+        assert!(positive("5s").unwrap_err().ends_with("write 5"));
         assert!(not_negative("-1e-9").is_err());
         assert_eq!(flight("taylor:3").unwrap(), Flight::Taylor(3));
         assert!(flight("taylor:99").is_err());
