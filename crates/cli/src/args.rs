@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Make start positions and velocities fit the joints
     Assemble(AssembleArgs),
+    /// Find joint coordinates that bring a marker to a place
+    Ik(IkArgs),
     /// List the gallery, or print one of its models
     Models(ModelsArgs),
     /// Halve the step again and again; measure the order and the cost of accuracy
@@ -143,6 +145,7 @@ impl Command {
             Command::View(_) => "view",
             Command::Check(_) => "check",
             Command::Assemble(_) => "assemble",
+            Command::Ik(_) => "ik",
             Command::Models(_) => "models",
             Command::Converge(_) => "converge",
             Command::Derive(_) => "derive",
@@ -648,6 +651,36 @@ pub(crate) struct AssembleArgs {
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Largest gap to leave, m (of angles, rad) [default: the model's tolerance]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) tolerance: Option<f64>,
+}
+
+/// `gelenk ik`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk ik arm.toml --marker tip --to 0.4,0.2,0.5                            the joints of an arm
+  gelenk ik arm.toml --marker tip --to 0.4,0,0.5 --rotation 0,1,0,0           and how its body is turned
+  gelenk run arm.toml --start shoulder=0.4 --start elbow=1.2
+
+The nearest posture to the start that the search finds, within the end stops. Ends with 1 if there is none: the nearest place that was found is printed.")]
+pub(crate) struct IkArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Marker that is to be there
+    #[arg(long, value_name = "NAME", conflicts_with = "body")]
+    pub(crate) marker: Option<String>,
+    /// Body whose origin is to be there
+    #[arg(long, value_name = "NAME", required_unless_present = "marker")]
+    pub(crate) body: Option<String>,
+    /// Where, world coordinates, m
+    #[arg(long, value_name = "X,Y,Z", allow_negative_numbers = true, allow_hyphen_values = true, value_parser = crate::parse::vector::<3>)]
+    pub(crate) to: [f64; 3],
+    /// How the frame of its body is to be turned, a quaternion of any length but zero [default: as it comes]
+    #[arg(long, value_name = "W,X,Y,Z", allow_negative_numbers = true, allow_hyphen_values = true, value_parser = crate::parse::vector::<4>)]
+    pub(crate) rotation: Option<[f64; 4]>,
+    /// Largest distance that counts as there, m (of the rotation, rad) [default: 1e-9]
     #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) tolerance: Option<f64>,
 }

@@ -23,6 +23,13 @@ fn number(text: &str) -> Result<f64, String> {
     if f64::is_finite(value) { Ok(value) } else { Err("it must be a finite number".to_owned()) }
 }
 
+/// Numbers with commas between.
+pub(crate) fn vector<const N: usize>(text: &str) -> Result<[f64; N], String> {
+    let numbers = text.split(',').map(number).collect::<Result<Vec<f64>, String>>()?;
+    let n = numbers.len();
+    numbers.try_into().map_err(|_| format!("it must be {N} numbers with commas between, not {n}"))
+}
+
 /// A number above zero.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     let value = number(text)?;
@@ -178,6 +185,9 @@ mod tests {
     fn numbers_are_checked() {
         assert!(positive("0").is_err());
         assert!(positive("nan").is_err());
+        let expected = [1.0, -0.5, 0.25_f64].map(f64::to_bits);
+        assert_eq!(vector::<3>("1,-0.5,1/4").unwrap().map(f64::to_bits), expected);
+        assert!(vector::<3>("1,2").is_err());
         assert!(positive("5s").unwrap_err().ends_with("write 5"));
         assert!(not_negative("-1e-9").is_err());
         assert_eq!(flight("taylor:3").unwrap(), Flight::Taylor(3));

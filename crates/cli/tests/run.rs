@@ -645,3 +645,34 @@ fn an_input_follows_a_column_of_a_file() {
     let (_, err) = text_of(folder.path(), &["run", "arm.toml", "--input", "lift=gone.csv:hip"], 4);
     assert!(err.contains("gone.csv"), "{err}");
 }
+
+#[test]
+fn inverse_kinematics_answers_with_starts() {
+    let folder = folder();
+    let marked =
+        format!("{ARM}\n[[marker]]\nname = \"tip\"\nbody = \"hand\"\nposition = [0, 0, 0.25]\n");
+    std::fs::write(folder.path().join("arm.toml"), marked).unwrap();
+    let ask = |to: &str, code| {
+        json_of(folder.path(), &["ik", "arm.toml", "--marker", "tip", "--to", to], code)
+    };
+    let answer = ask("0.8,0,0.9", 0);
+    // |tip| = 1.2042 of links 1 and 0.5: the law of cosines gives the elbow.
+    let elbow = ((0.8_f64 * 0.8 + 0.9 * 0.9 - 1.25) / 1.0).acos();
+    assert!((at(&answer, "/joints/elbow/angle").abs() - elbow).abs() < 1e-8, "{answer}");
+    let starts: Vec<&str> =
+        answer["start"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
+    let mut args = vec!["run", "arm.toml", "--at", "0", "--input", "lift=1"];
+    for start in &starts {
+        args.extend(["--start", start]);
+    }
+    let posed = json_of(folder.path(), &args, 0);
+    for (k, x) in [0.8, 0.0, 0.9].into_iter().enumerate() {
+        assert!((at(&posed, &format!("/samples/0/markers/tip/position/{k}")) - x).abs() < 1e-9);
+    }
+    let far = ask("0,0,-2", 1);
+    assert_eq!(far["there"], false);
+    assert!((at(&far, "/distance") - 0.5).abs() < 1e-6, "{far}");
+    let (_, err) =
+        text_of(folder.path(), &["ik", "arm.toml", "--marker", "top", "--to", "0,0,0"], 2);
+    assert!(err.contains("did you mean `tip`?"), "{err}");
+}

@@ -22,6 +22,7 @@ pub mod math;
 pub mod mesh;
 pub mod model;
 pub mod posing;
+pub mod reach;
 mod render;
 pub mod rows;
 pub mod run;

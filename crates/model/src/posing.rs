@@ -11,7 +11,7 @@ use crate::assemble::{AssembleOptions, Outcome, assemble_from, initial_inconsist
 use crate::body::BodyId;
 use crate::builder::add_rows;
 use crate::force::JointAxis;
-use crate::joint::{CoordinateKind, Joint, JointKind, MAX_COORDINATES, MAX_ROWS};
+use crate::joint::{CoordinateKind, Joint, JointId, JointKind, MAX_COORDINATES, MAX_ROWS};
 use crate::math::{Quat, Vec3};
 use crate::model::Model;
 use crate::rows::{CoordinateTie, RowKind, unwrap_angle};
@@ -88,6 +88,36 @@ pub fn begin_joints(
         closed = true;
     }
     Ok(if closed { vec![None; wanted.len()] } else { sides })
+}
+
+/// All coordinates that can be set, with what moves with them; `None` in a loop. Of the coordinates of a screw, which are one, the first.
+pub(crate) fn free_sides(model: &Model) -> Vec<(JointAxis, Option<Carried>)> {
+    let neighbours = neighbours(model);
+    let mut list = Vec::new();
+    for (i, joint) in (0_u32..).zip(&model.joints) {
+        let equations = joint.kind.equations();
+        if equations.one_sided() {
+            continue;
+        }
+        let n = equations.coordinates().len().min(6 - equations.n_rows());
+        for which in 0..n {
+            let axis = JointAxis { joint: JointId(i), which };
+            list.push((axis, carried(model, &neighbours, axis)));
+        }
+    }
+    list
+}
+
+/// Sets coordinates of joints that no loop passes through.
+pub(crate) fn place(
+    model: &mut Model,
+    wanted: &[(JointAxis, &Carried, f64)],
+) -> Result<(), String> {
+    for &(axis, side, value) in wanted {
+        move_side(model, axis, side, value)?;
+    }
+    follow(model);
+    Ok(())
 }
 
 /// For each body the joints at it and the bodies at their other ends; fixed bodies count as the world. Ropes, which may be loose, hold
@@ -216,13 +246,28 @@ fn move_side(model: &mut Model, axis: JointAxis, side: &Carried, value: f64) -> 
     let mut q: Vec<f64> = model.start.coordinate[first..first + m].to_vec();
     let mut target = q.clone();
     target[axis.which] = value;
-    let mut pace = (value - q[axis.which]).abs() / 16.0;
-    match (kinds[axis.which].kind, &joint.kind) {
-        (CoordinateKind::Angle, _) => pace = pace.min(0.4),
+    let whole = (value - q[axis.which]).abs();
+    let pace = match (&joint.kind, kinds[axis.which].kind) {
+        // Their ways are circles and lines: a step leads there, as long as it can be told from a full turn more.
+        (
+            JointKind::Hinge(_)
+            | JointKind::Slider(_)
+            | JointKind::Rail(_)
+            | JointKind::Cylindrical(_)
+            | JointKind::Planar(_)
+            | JointKind::Translation(_),
+            kind,
+        ) => match kind {
+            CoordinateKind::Angle => whole.min(2.0),
+            CoordinateKind::Length => whole,
+        },
         // Its turns are to be followed.
-        (_, JointKind::Screw(screw)) => pace = pace.min(0.1 * screw.pitch().abs()),
-        _ => {}
-    }
+        (JointKind::Screw(screw), CoordinateKind::Length) => {
+            (whole / 16.0).min(0.1 * screw.pitch().abs())
+        }
+        (_, CoordinateKind::Angle) => (whole / 16.0).min(0.4),
+        (_, CoordinateKind::Length) => whole / 16.0,
+    };
     // Where a screw turns it slides: its coordinates are one.
     let together = equations.n_rows() + m > 6;
     let body = joint.bodies[own].index();

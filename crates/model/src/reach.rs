@@ -136,7 +136,9 @@ pub fn reach(
 fn free_coordinates(model: &Model, body: BodyId) -> Result<Vec<Free>, ReachError> {
     let held = |axis: JointAxis| {
         model.rows.iter().any(|block| match &block.kind {
-            RowKind::Tie(tie) => tie.terms.iter().any(|&(j, w, _)| j == axis.joint && w == axis.which),
+            RowKind::Tie(tie) => {
+                tie.terms.iter().any(|&(j, w, _)| j == axis.joint && w == axis.which)
+            }
             _ => false,
         })
     };
@@ -254,16 +256,15 @@ fn walk(
             for k in (0..free.len()).filter(|&k| !open[k]) {
                 part.column_mut(k).fill(0.0);
             }
-            let matrix =
-                part.transpose() * &part + DMatrix::identity(free.len(), free.len()) * mu;
+            let matrix = part.transpose() * &part + DMatrix::identity(free.len(), free.len()) * mu;
             let Some(found) = matrix.cholesky().map(|c| c.solve(&(part.transpose() * &e))) else {
                 break;
             };
             step.copy_from_slice(found.as_slice());
             let mut closed = false;
             for k in 0..free.len() {
-                let beyond = q[k] >= free[k].max && step[k] > 0.0
-                    || q[k] <= free[k].min && step[k] < 0.0;
+                let beyond =
+                    q[k] >= free[k].max && step[k] > 0.0 || q[k] <= free[k].min && step[k] < 0.0;
                 if open[k] && beyond {
                     open[k] = false;
                     closed = true;
@@ -275,8 +276,7 @@ fn walk(
         }
         let largest = step.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         let scale = if largest > LARGEST_TURN { LARGEST_TURN / largest } else { 1.0 };
-        let next: Vec<f64> =
-            (0..free.len()).map(|k| clamped(k, q[k] + scale * step[k])).collect();
+        let next: Vec<f64> = (0..free.len()).map(|k| clamped(k, q[k] + scale * step[k])).collect();
         take(model, free, &next)?;
         let (d, a, e_next) = error(model, target, length);
         if e_next.norm() < e.norm() {
@@ -313,8 +313,8 @@ impl Generator {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31 >> 11) as f64 / (1_u64 << 53) as f64
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
