@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Make start positions and velocities fit the joints
     Assemble(AssembleArgs),
+    /// Find joint coordinates that bring a marker to a place
+    Ik(IkArgs),
     /// List the gallery, or print one of its models
     Models(ModelsArgs),
     /// Halve the step again and again; measure the order and the cost of accuracy
@@ -143,6 +145,7 @@ impl Command {
             Command::View(_) => "view",
             Command::Check(_) => "check",
             Command::Assemble(_) => "assemble",
+            Command::Ik(_) => "ik",
             Command::Models(_) => "models",
             Command::Converge(_) => "converge",
             Command::Derive(_) => "derive",
@@ -169,7 +172,7 @@ impl Command {
 }
 
 /// Which model, and how it is read.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ModelArgs {
     /// Name from the gallery, path of a .toml, .urdf or .xml (MJCF) file, or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -177,12 +180,79 @@ pub(crate) struct ModelArgs {
     /// Give a parameter of the model another value, in the parameter's unit; may be an expression [repeatable]
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment, help_heading = "Model")]
     pub(crate) set: Vec<(String, String)>,
+    /// Begin with a joint at a coordinate, rad or m: elbow=0.5; also elbow.angle_deg=30, elbow.rate=2, foot.x=0.1. The model is posed by its
+    /// joints, loops are closed [repeatable]
+    #[arg(long = "start", value_name = "JOINT=VALUE", value_parser = assignment, help_heading = "Model")]
+    pub(crate) start: Vec<(String, String)>,
+    /// Give an input of the model a value, a formula over time, state and parameters (knee=2*sin(t)), or a column of a file over its first one
+    /// (knee=gait.csv:knee; with ,held or ,cubic behind it not linear) [repeatable]
+    #[arg(long = "input", value_name = "NAME=FORMULA", value_parser = assignment, help_heading = "Model")]
+    pub(crate) input: Vec<(String, String)>,
     /// Lift a limit on the model's size: file (bytes), bodies, elements, triangles, ... [repeatable]
     #[arg(long = "limit", value_name = "NAME=COUNT", value_parser = limit, help_heading = "Model")]
     pub(crate) limit: Vec<(String, u64)>,
     /// Robot files: repair faults that have a safe repair, and report what was assumed, instead of refusing them
     #[arg(long, help_heading = "Model")]
     pub(crate) lenient: bool,
+}
+
+impl ModelArgs {
+    /// What replaces parts of the model: parameters by name, starts as `start.JOINT`, inputs as `input.NAME`.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        let mut all = self.set.clone();
+        let starts = self.start.iter();
+        all.extend(starts.map(|(name, value)| (format!("start.{name}"), value.clone())));
+        let inputs = self.input.iter();
+        all.extend(inputs.map(|(name, value)| {
+            let value =
+                TableInput::of(value).map_or_else(|| value.clone(), |table| table.formula());
+            (format!("input.{name}"), value)
+        }));
+        all
+    }
+
+    /// The files that inputs follow, each with the name that formulas know it by.
+    pub(crate) fn tables(&self) -> Vec<(PathBuf, String)> {
+        let tables = self.input.iter().filter_map(|(_, value)| TableInput::of(value));
+        tables.map(|table| (PathBuf::from(table.path), table.name())).collect()
+    }
+}
+
+/// An input that follows a column of a file: `file.csv:column`, `file.csv:column,held`.
+struct TableInput<'a> {
+    path: &'a str,
+    column: Option<&'a str>,
+    between: Option<&'a str>,
+}
+
+impl<'a> TableInput<'a> {
+    fn of(value: &'a str) -> Option<Self> {
+        let (rest, between) = match value.rsplit_once(',') {
+            Some((rest, between @ ("linear" | "cubic" | "held"))) => (rest, Some(between)),
+            _ => (value, None),
+        };
+        let ends = [".csv", ".tsv", ".txt", ".dat"];
+        let at = ends.iter().filter_map(|end| Some(rest.rfind(end)? + end.len())).max()?;
+        let (path, column) = rest.split_at(at);
+        let column = match column.strip_prefix(':') {
+            Some(column) => Some(column),
+            None if column.is_empty() => None,
+            None => return None,
+        };
+        (!path.contains(['"', '\'', '('])).then_some(TableInput { path, column, between })
+    }
+
+    /// The file without its folder, below one of its own.
+    fn name(&self) -> String {
+        let file = self.path.rsplit(['/', '\\']).next().unwrap_or(self.path);
+        format!("input/{file}")
+    }
+
+    fn formula(&self) -> String {
+        let column = self.column.map_or_else(String::new, |column| format!(":{column}"));
+        let between = self.between.unwrap_or("linear");
+        format!("table(\"{}{column}\", t, \"{between}\")", self.name())
+    }
 }
 
 /// Settings that replace those of the model's `[run]`.
@@ -194,6 +264,9 @@ pub(crate) struct SettingArgs {
     /// Simulated time, s
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = not_negative, help_heading = "Method")]
     pub(crate) duration: Option<f64>,
+    /// What others call the duration
+    #[arg(long = "time", hide = true, num_args = 0..=1, value_parser = clap::builder::UnknownArgumentValueParser::suggest_arg("--duration"))]
+    pub(crate) time: Option<String>,
     /// Time step, s; may be an expression such as 1/240
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive, help_heading = "Method")]
     pub(crate) step: Option<f64>,
@@ -581,6 +654,36 @@ pub(crate) struct AssembleArgs {
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Largest gap to leave, m (of angles, rad) [default: the model's tolerance]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) tolerance: Option<f64>,
+}
+
+/// `gelenk ik`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gelenk ik arm.toml --marker tip --to 0.4,0.2,0.5                            the joints of an arm
+  gelenk ik arm.toml --marker tip --to 0.4,0,0.5 --rotation 0,1,0,0           and how its body is turned
+  gelenk run arm.toml --start shoulder=0.4 --start elbow=1.2
+
+The nearest posture to the start that the search finds, within the end stops. Ends with 1 if there is none: the nearest place that was found is printed.")]
+pub(crate) struct IkArgs {
+    /// Which model
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Marker that is to be there
+    #[arg(long, value_name = "NAME", conflicts_with = "body")]
+    pub(crate) marker: Option<String>,
+    /// Body whose origin is to be there
+    #[arg(long, value_name = "NAME", required_unless_present = "marker")]
+    pub(crate) body: Option<String>,
+    /// Where, world coordinates, m
+    #[arg(long, value_name = "X,Y,Z", allow_negative_numbers = true, allow_hyphen_values = true, value_parser = crate::parse::vector::<3>)]
+    pub(crate) to: [f64; 3],
+    /// How the frame of its body is to be turned, a quaternion of any length but zero [default: as it comes]
+    #[arg(long, value_name = "W,X,Y,Z", allow_negative_numbers = true, allow_hyphen_values = true, value_parser = crate::parse::vector::<4>)]
+    pub(crate) rotation: Option<[f64; 4]>,
+    /// Largest distance that counts as there, m (of the rotation, rad) [default: 1e-9]
     #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) tolerance: Option<f64>,
 }

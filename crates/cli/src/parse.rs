@@ -13,9 +13,21 @@ pub(crate) struct Times(pub(crate) Vec<f64>);
 fn number(text: &str) -> Result<f64, String> {
     let value = match text.trim().parse() {
         Ok(value) => value,
-        Err(_) => gelenk::constant(text)?,
+        Err(_) => match gelenk::number_of_unit(text) {
+            Some(number) => {
+                return Err(format!("numbers are in SI units and stand alone: write {number}"));
+            }
+            None => gelenk::constant(text)?,
+        },
     };
     if f64::is_finite(value) { Ok(value) } else { Err("it must be a finite number".to_owned()) }
+}
+
+/// Numbers with commas between.
+pub(crate) fn vector<const N: usize>(text: &str) -> Result<[f64; N], String> {
+    let numbers = text.split(',').map(number).collect::<Result<Vec<f64>, String>>()?;
+    let n = numbers.len();
+    numbers.try_into().map_err(|_| format!("it must be {N} numbers with commas between, not {n}"))
 }
 
 /// A number above zero.
@@ -173,6 +185,10 @@ mod tests {
     fn numbers_are_checked() {
         assert!(positive("0").is_err());
         assert!(positive("nan").is_err());
+        let expected = [1.0, -0.5, 0.25_f64].map(f64::to_bits);
+        assert_eq!(vector::<3>("1,-0.5,1/4").unwrap().map(f64::to_bits), expected);
+        assert!(vector::<3>("1,2").is_err());
+        assert!(positive("5s").unwrap_err().ends_with("write 5"));
         assert!(not_negative("-1e-9").is_err());
         assert_eq!(flight("taylor:3").unwrap(), Flight::Taylor(3));
         assert!(flight("taylor:99").is_err());

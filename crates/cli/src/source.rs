@@ -25,9 +25,11 @@ pub(crate) enum Start {
 
 /// Loads the model that the user means; warnings are shown at once, unless JSON will carry them.
 pub(crate) fn load(args: &ModelArgs, start: Start, manner: Manner) -> Result<Loaded, Failure> {
+    let limits = limits(&args.limit)?;
     let options = LoadOptions {
-        overrides: args.set.clone(),
-        limits: limits(&args.limit)?,
+        overrides: args.overrides(),
+        data: tables(args, &limits)?,
+        limits,
         allow_open: start == Start::MayBeOpen,
         ..LoadOptions::default()
     };
@@ -36,6 +38,23 @@ pub(crate) fn load(args: &ModelArgs, start: Start, manner: Manner) -> Result<Loa
         tell_warnings(&loaded);
     }
     Ok(loaded)
+}
+
+/// The files that inputs of the command line follow.
+pub(crate) fn tables(args: &ModelArgs, limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let mut read: Vec<(String, Vec<u8>)> = Vec::new();
+    for (path, name) in args.tables() {
+        let bytes = crate::files::read(&path, limits.file)?;
+        match read.iter().find(|(known, _)| *known == name) {
+            Some((_, same)) if *same == bytes => {}
+            Some(_) => {
+                let message = format!("two different files are called `{}`", path.display());
+                return Err(Failure::input(message).help("rename one of the files for --input"));
+            }
+            None => read.push((name, bytes)),
+        }
+    }
+    Ok(read)
 }
 
 /// Notes of an import a line each, since they speak of another text; the model's own warnings drawn with its lines.

@@ -1,5 +1,6 @@
 //! The summary of a run for people: energy ledger, gaps, speed beside error, events.
 
+use gelenk::actuator::Metered;
 use gelenk::engine::Steps;
 use gelenk::model::{Flight, Ledger, Model, RunReport, RunSettings, Statistics};
 
@@ -178,6 +179,32 @@ fn gaps(model: &Model, settings: &RunSettings, report: &RunReport) -> String {
         None => String::new(),
     };
     format!("\n{}\n{}{more}", styled(BOLD, "Gaps of joints"), table.render(width()))
+}
+
+/// What drives, motors, springs, dampers and the like did.
+pub(crate) fn actuators(list: &[Metered]) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    let mut order: Vec<&Metered> = list.iter().collect();
+    order.sort_by(|a, b| b.peak_power.abs().total_cmp(&a.peak_power.abs()));
+    let mut table =
+        Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.styled(DIM, ["", "peak, N m or N", "RMS", "peak power, W", "work, J"]);
+    for one in order.iter().take(MOST) {
+        table.row([
+            one.name.clone(),
+            sig(one.peak, 4),
+            sig(one.rms, 4),
+            sig(one.peak_power, 4),
+            sig(one.work, 4),
+        ]);
+    }
+    let more = match order.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("  and {more} more (--json gives all)\n"),
+        _ => String::new(),
+    };
+    format!("\n{}\n{}{more}", styled(BOLD, "Forces and torques"), table.render(width()))
 }
 
 /// Speed is never told without the error it was bought with.

@@ -480,3 +480,199 @@ fn without_contact_boxes_fall_through_the_floor() {
     assert_eq!(value["events"], serde_json::json!([]), "{value:#}");
     text_of(folder.path(), &["verify", "s.mcap"], 0);
 }
+
+/// A model of an arm for the tests below: two links in a plane without gravity, an input drives the elbow.
+const ARM: &str = r#"
+[model]
+name = "arm"
+gravity = [0, 0, 0]
+
+[inputs]
+lift = 0
+
+[[body]]
+name = "arm"
+mass = 2
+ends = [[0, 0, 0], [1, 0, 0]]
+shape = { capsule = { radius = 0.02 } }
+
+[[body]]
+name = "hand"
+mass = 1
+ends = [[1, 0, 0], [1.5, 0, 0]]
+shape = { capsule = { radius = 0.02 } }
+
+[[joint]]
+name = "shoulder"
+type = "hinge"
+between = ["world", "arm"]
+point = [0, 0, 0]
+axis = "-y"
+damping = 0.1
+
+[[joint]]
+name = "elbow"
+type = "hinge"
+between = ["arm", "hand"]
+point = [1, 0, 0]
+axis = "-y"
+motor = { torque = "input.lift" }
+
+[run]
+duration = 0.5
+step = 0.01
+"#;
+
+/// A number in an object, by JSON pointer: names have dots.
+#[track_caller]
+fn at(value: &Value, pointer: &str) -> f64 {
+    let found = value.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no number at {pointer} in {value:#}"))
+}
+
+#[test]
+fn a_run_starts_by_joints_and_is_driven_by_formulas() {
+    let folder = folder();
+    std::fs::write(folder.path().join("arm.toml"), ARM).unwrap();
+    let run = |more: &[&str]| {
+        let mut args = vec!["run", "arm.toml"];
+        args.extend(more);
+        json_of(folder.path(), &args, 0)
+    };
+    for engine in ["impulse", "dae", "lagrange"] {
+        let answer = run(&[
+            "--engine",
+            engine,
+            "--start",
+            "elbow=0.5",
+            "--start",
+            "shoulder.angle_deg=90",
+            "--start",
+            "shoulder.rate=2",
+            "--input",
+            "lift=3*cos(t)",
+            "--at",
+            "0,0.25",
+        ]);
+        let first = &answer["samples"][0];
+        assert!((at(first, "/joints/elbow/angle") - 0.5).abs() < 1e-12, "{first}");
+        assert!((at(first, "/joints/shoulder/angle") - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
+        assert!((at(first, "/joints/shoulder/rate") - 2.0).abs() < 1e-12);
+        let (x, z) = (-(0.5_f64).sin() * 0.25, 1.0 + 0.25 * (0.5_f64).cos());
+        assert!((at(first, "/bodies/hand/position/0") - x).abs() < 1e-12);
+        assert!((at(first, "/bodies/hand/position/2") - z).abs() < 1e-12);
+        let second = &answer["samples"][1];
+        assert!((at(second, "/motor/elbow/torque") - 3.0 * 0.25_f64.cos()).abs() < 1e-12);
+        let power = at(second, "/motor/elbow/torque") * at(second, "/joints/elbow/rate");
+        assert!((at(second, "/motor/elbow/power") - power).abs() < 1e-9);
+        assert!((at(&answer, "/actuators/motor.elbow/peak") - 3.0).abs() < 1e-9, "{answer}");
+        // Work of the motor less what the damper took is what the energy has become.
+        let work = at(&answer, "/actuators/motor.elbow/work")
+            + at(&answer, "/actuators/damper.shoulder/work");
+        let gain = at(&answer, "/energy/final") - at(&answer, "/energy/initial");
+        assert!((work - gain).abs() < 2e-3 * gain.abs(), "{engine}: {work} {gain}");
+    }
+    // The recording has start and input, and the columns the torque.
+    let args = [
+        "run",
+        "arm.toml",
+        "--start",
+        "elbow=0.5",
+        "--input",
+        "lift=3*cos(t)",
+        "--output",
+        "arm.mcap",
+    ];
+    let (text, _) = text_of(folder.path(), &args, 0);
+    assert!(text.contains("Forces and torques") && text.contains("motor.elbow"), "{text}");
+    text_of(folder.path(), &["verify", "arm.mcap"], 0);
+    text_of(folder.path(), &["export", "arm.mcap", "--csv", "arm.csv"], 0);
+    let table = std::fs::read_to_string(folder.path().join("arm.csv")).unwrap();
+    let head: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let column = head.iter().position(|name| *name == "motor.elbow.torque [N m]").unwrap();
+    let last: Vec<f64> =
+        table.lines().last().unwrap().split(',').map(|x| x.parse().unwrap()).collect();
+    assert!((last[column] - 3.0 * 0.5_f64.cos()).abs() < 1e-12);
+}
+
+#[test]
+fn mistaken_starts_inputs_and_options_say_what_to_use() {
+    let folder = folder();
+    std::fs::write(folder.path().join("arm.toml"), ARM).unwrap();
+    let says = |args: &[&str], part: &str| {
+        let (_, err) = text_of(folder.path(), args, 2);
+        assert!(err.contains(part), "{args:?}: {err}");
+    };
+    says(&["run", "arm.toml", "--set", "lift=1"], "--input lift=");
+    says(&["run", "arm.toml", "--input", "lfit=1"], "did you mean `lift`?");
+    says(&["run", "arm.toml", "--start", "elbwo=1"], "did you mean `elbow`?");
+    says(&["run", "arm.toml", "--start", "elbow.position=1"], "has no `position`");
+    says(&["run", "arm.toml", "--time", "1"], "--duration");
+    says(&["run", "arm.toml", "--duration", "5s"], "write 5");
+    says(
+        &["assemble", "arm.toml", "--start", "elbow=1", "--output", "b.toml"],
+        "do not go together",
+    );
+}
+
+#[test]
+fn an_input_follows_a_column_of_a_file() {
+    let folder = folder();
+    std::fs::write(folder.path().join("arm.toml"), ARM).unwrap();
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    std::fs::write(folder.path().join("data/gait.csv"), "t,hip,knee\n0,0,1\n0.2,1,3\n1,2,-1\n")
+        .unwrap();
+    let torque = |engine: &str, value: &str| {
+        let input = format!("lift={value}");
+        let args = ["run", "arm.toml", "--engine", engine, "--input", &input, "--at", "0.1,0.4"];
+        let answer = json_of(folder.path(), &args, 0);
+        [0, 1].map(|k| at(&answer, &format!("/samples/{k}/motor/elbow/torque")))
+    };
+    for engine in ["impulse", "dae", "lagrange"] {
+        let [first, second] = torque(engine, "data/gait.csv:knee");
+        assert!(
+            (first - 2.0).abs() < 1e-12 && (second - 2.0).abs() < 1e-12,
+            "{engine} {first} {second}"
+        );
+        let [first, second] = torque(engine, "data/gait.csv:knee,held");
+        assert!((first - 1.0).abs() < 1e-12 && (second - 3.0).abs() < 1e-12);
+    }
+    // The file is in the recording, by its name alone.
+    let args = ["run", "arm.toml", "--input", "lift=data/gait.csv:hip", "--output", "arm.mcap"];
+    text_of(folder.path(), &args, 0);
+    std::fs::remove_dir_all(folder.path().join("data")).unwrap();
+    text_of(folder.path(), &["verify", "arm.mcap"], 0);
+    let (_, err) = text_of(folder.path(), &["run", "arm.toml", "--input", "lift=gone.csv:hip"], 4);
+    assert!(err.contains("gone.csv"), "{err}");
+}
+
+#[test]
+fn inverse_kinematics_answers_with_starts() {
+    let folder = folder();
+    let marked =
+        format!("{ARM}\n[[marker]]\nname = \"tip\"\nbody = \"hand\"\nposition = [0, 0, 0.25]\n");
+    std::fs::write(folder.path().join("arm.toml"), marked).unwrap();
+    let ask = |to: &str, code| {
+        json_of(folder.path(), &["ik", "arm.toml", "--marker", "tip", "--to", to], code)
+    };
+    let answer = ask("0.8,0,0.9", 0);
+    // |tip| = 1.2042 of links 1 and 0.5: the law of cosines gives the elbow.
+    let elbow = ((0.8_f64 * 0.8 + 0.9 * 0.9 - 1.25) / 1.0).acos();
+    assert!((at(&answer, "/joints/elbow/angle").abs() - elbow).abs() < 1e-8, "{answer}");
+    let starts: Vec<&str> =
+        answer["start"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
+    let mut args = vec!["run", "arm.toml", "--at", "0", "--input", "lift=1"];
+    for start in &starts {
+        args.extend(["--start", start]);
+    }
+    let posed = json_of(folder.path(), &args, 0);
+    for (k, x) in [0.8, 0.0, 0.9].into_iter().enumerate() {
+        assert!((at(&posed, &format!("/samples/0/markers/tip/position/{k}")) - x).abs() < 1e-9);
+    }
+    let far = ask("0,0,-2", 1);
+    assert_eq!(far["there"], false);
+    assert!((at(&far, "/distance") - 0.5).abs() < 1e-6, "{far}");
+    let (_, err) =
+        text_of(folder.path(), &["ik", "arm.toml", "--marker", "top", "--to", "0,0,0"], 2);
+    assert!(err.contains("did you mean `tip`?"), "{err}");
+}

@@ -370,3 +370,45 @@ fn the_sweep_of_the_guide_runs() {
     let svg = std::fs::read_to_string(folder.path().join("lengths.svg")).unwrap();
     assert!(svg.contains(">speed<"), "{svg}");
 }
+
+#[test]
+fn a_sweep_varies_starts_of_joints() {
+    let folder = folder();
+    let at = folder.path();
+    let sweep = r#"
+[sweep]
+model = "double-pendulum"
+[run]
+duration = 0.1
+[[vary]]
+start = "joint.elbow.angle"
+values = [0.5, 7.0]
+[[vary]]
+start = "joint.shoulder.rate"
+values = [-2]
+[[keep]]
+name = "x"
+value = "joint.elbow.angle"
+over = "start"
+"#;
+    std::fs::write(at.join("poses.toml"), sweep).unwrap();
+    let value = json_of(at, &["sweep", "poses.toml", "--recordings", "runs"], 0);
+    assert_eq!(value["good"], 2, "{value:#}");
+    for (i, angle) in [0.5, 7.0].into_iter().enumerate() {
+        let file = format!("runs/member-00000{i}.mcap");
+        json_of(at, &["verify", &file], 0);
+        text_of(at, &["export", &file, "--csv", &format!("{i}.csv")], 0);
+        let table = std::fs::read_to_string(at.join(format!("{i}.csv"))).unwrap();
+        let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let (head, first) = (lines.next().unwrap(), lines.next().unwrap());
+        let cell = |name: &str| -> f64 {
+            first[head.iter().position(|known| known.starts_with(name)).unwrap()].parse().unwrap()
+        };
+        assert!((cell("joint.elbow.angle") - angle).abs() < 1e-12);
+        assert!((cell("joint.shoulder.rate") + 2.0).abs() < 1e-9);
+    }
+    let wrong = sweep.replace("joint.elbow.angle\"\nvalues", "joint.elbow.position\"\nvalues");
+    std::fs::write(at.join("poses.toml"), wrong).unwrap();
+    let (_, err) = text_of(at, &["sweep", "poses.toml"], 2);
+    assert!(err.contains("joint.NAME.angle"), "{err}");
+}

@@ -248,7 +248,7 @@ type = "hinge"
 between = ["world", "arm"]
 point = ["c", 0, 0]
 axis = [0, 1, 0]
-start = "0.3*h"
+drawn_at = "0.3*h"
 [[gear]]
 name = "belt"
 joints = ["axle", "pivot"]
@@ -308,7 +308,7 @@ type = "hinge"
 between = ["world", "flap"]
 point = [3, 0, 0]
 axis = [0, 1, 0]
-start = 0.4
+drawn_at = 0.4
 limits = { min = "-0.2*h", max = 1, restitution = 0.5 }
 drive = { angle = "-h*t", stiffness = "10*c", damping = "0.1*w", max_torque = "4*c" }
 "#;

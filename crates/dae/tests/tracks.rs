@@ -211,7 +211,7 @@ fn coupled(gear: &str) -> String {
         between = ["world", "one"]
         point = [0, 0, 0]
         axis = [0, 1, 0.2]
-        start = 0.3
+        drawn_at = 0.3
         [[body]]
         name = "two"
         mass = 2
@@ -223,7 +223,7 @@ fn coupled(gear: &str) -> String {
         between = ["one", "two"]
         point = [0.7, 0, 0]
         axis = [0, 1, 0]
-        start = -0.2
+        drawn_at = -0.2
         [[body]]
         name = "cart"
         mass = 1

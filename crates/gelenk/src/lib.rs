@@ -18,6 +18,7 @@
 //! `examples/double_pendulum.rs` watches a run, `examples/own_model.rs` builds a model in code.
 
 pub mod accuracy;
+pub mod actuator;
 pub mod bench;
 pub mod certificate;
 pub mod compare;
@@ -63,6 +64,7 @@ pub use gelenk_expr::nearest;
 pub use gelenk_impulse::control;
 pub use gelenk_lagrange::deck;
 pub use gelenk_model as model;
+pub use gelenk_model::number_of_unit;
 pub use gelenk_scenes as scenes;
 pub use recording::{Recorder, Recording, RecordingError};
 pub use settings::{SettingsError, check_settings};

@@ -242,6 +242,8 @@ pub fn replay(
         })
         .collect();
     let gaps = vec![0.0; model.rows.len()];
+    // Controls are not inputs that anyone holds.
+    let inputs = vec![f64::NAN; model.inputs.len()];
     let mut report = None;
     for (step, now) in (0u64..).zip(&samples) {
         let state = state_of(model, now.time, &now.state);
@@ -260,6 +262,7 @@ pub fn replay(
             contacts: &[],
             ledger,
             worst_gaps: &gaps,
+            inputs: &inputs,
         };
         if observer.sample(&sample).is_break() {
             break;

@@ -18,6 +18,8 @@ use gelenk_expr::{ParseOptions, Pool, Tape};
 use gelenk_model::joint::JointId;
 use gelenk_model::{BodyKind, Instant, Model, Pose, Sample, Twist};
 
+use crate::actuator::{Actuator, Bench, Part, actuators};
+
 /// A number of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -50,6 +52,10 @@ pub enum Quantity {
     Gap(usize),
     /// Sum of the contact forces on the first body from the second.
     Contact([usize; 2], usize),
+    /// What a drive, motor, spring, damper, brake, friction or prescribed motion does.
+    Actuator(Actuator, Part),
+    /// What an input is held at.
+    Input(usize),
 }
 
 const XYZ: [&str; 3] = ["x", "y", "z"];
@@ -65,6 +71,147 @@ pub fn energies(ledger: &gelenk_model::Ledger) -> [f64; 8] {
     let parts = [ledger.initial, ledger.kinetic, ledger.potential, total, ledger.work];
     let [initial, kinetic, potential, total, work] = parts;
     [initial, kinetic, potential, total, work, ledger.dissipation, ledger.impact_loss, error]
+}
+
+/// A line of the table of quantities.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    /// The name, with capitals for names of elements and `*` for a word.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+}
+
+impl Pattern {
+    /// Whether a quantity with a unit is of this kind. Names of elements may have dots.
+    pub fn fits(&self, name: &str, unit: &str) -> bool {
+        let text = self.name.trim_end_matches(" …");
+        let vector = text.len() < self.name.len();
+        let Some((head, tail)) = text.split_once('.') else {
+            return name == text && unit == self.unit;
+        };
+        let element = |word: &str| word.starts_with(char::is_uppercase);
+        let rest = match tail.split_once('.') {
+            Some((word, rest)) if element(word) => rest,
+            None if element(tail) => "",
+            _ => tail,
+        };
+        // `drive2` is a second drive.
+        let first = name.split('.').next().unwrap_or(name);
+        let begins = first.trim_end_matches(|c: char| c.is_ascii_digit()) == head;
+        let ends = if vector {
+            let stem = rest.rsplit_once('.').map_or(rest, |(stem, _)| stem);
+            XYZ.iter().chain(&WXYZ).any(|letter| name.ends_with(&format!(".{stem}.{letter}")))
+        } else if let Some(end) = rest.strip_prefix('*') {
+            name.ends_with(end)
+        } else {
+            rest.is_empty() || name.ends_with(&format!(".{rest}"))
+        };
+        begins && ends && unit == self.unit
+    }
+}
+
+/// Every kind of quantity.
+pub const PATTERNS: &[Pattern] = &[
+    pattern("time", "s", "time"),
+    pattern("body.BODY.position.x …", "m", "origin of the body's file frame, world; also y and z"),
+    pattern("body.BODY.rotation.w …", "", "rotation of that frame, a quaternion w, x, y, z"),
+    pattern("body.BODY.velocity.x …", "m/s", "velocity of that origin"),
+    pattern("body.BODY.angular_velocity.x …", "rad/s", "angular velocity, world axes"),
+    pattern("point.POINT.position.x …", "m", "place of a point mass"),
+    pattern("point.POINT.velocity.x …", "m/s", "its velocity"),
+    pattern("marker.MARKER.position.x …", "m", "place of a marker"),
+    pattern("marker.MARKER.velocity.x …", "m/s", "its velocity"),
+    pattern("joint.JOINT.angle", "rad", "coordinate of a joint that turns, full turns counted"),
+    pattern("joint.JOINT.angle1", "rad", "first angle of a universal joint"),
+    pattern("joint.JOINT.angle2", "rad", "its second angle"),
+    pattern("joint.JOINT.position", "m", "coordinate of a joint that slides"),
+    pattern("joint.JOINT.length", "m", "length of a rope"),
+    pattern("joint.JOINT.x", "m", "coordinate of a planar or translation joint; also y and z"),
+    pattern("joint.JOINT.y", "m", ""),
+    pattern("joint.JOINT.z", "m", ""),
+    pattern("joint.JOINT.rate", "rad/s", "rate of the only coordinate; also m/s"),
+    pattern("joint.JOINT.rate", "m/s", ""),
+    pattern(
+        "joint.JOINT.*_rate",
+        "rad/s",
+        "rate of one of several, such as `position_rate`; also m/s",
+    ),
+    pattern("joint.JOINT.*_rate", "m/s", ""),
+    pattern("joint.JOINT.force.x …", "N", "force of the joint on its second body, world axes"),
+    pattern("joint.JOINT.torque.x …", "N m", "its torque about the joint's point"),
+    pattern(
+        "spring.SPRING.force",
+        "N",
+        "pull of a spring along the line of its ends; negative where it pushes",
+    ),
+    pattern("spring.SPRING.length", "m", "distance of its ends"),
+    pattern("spring.SPRING.rate", "m/s", "rate of that distance"),
+    pattern("spring.SPRING.power", "W", "power that the bodies get from it"),
+    pattern("spring.SPRING.energy", "J", "energy stored, where length and stiffness are constant"),
+    pattern(
+        "spring.JOINT.torque",
+        "N m",
+        "spring of a joint coordinate; `force` where it slides; power and energy as above",
+    ),
+    pattern("damper.DAMPER.force", "N", "pull of a damper along the line of its ends"),
+    pattern("damper.DAMPER.length", "m", "distance of its ends"),
+    pattern("damper.DAMPER.rate", "m/s", "rate of that distance"),
+    pattern("damper.DAMPER.power", "W", "power that the bodies get from it: negative"),
+    pattern("damper.JOINT.torque", "N m", "damper of a joint coordinate; `force` where it slides"),
+    pattern("motor.JOINT.torque", "N m", "torque of a motor on the second body"),
+    pattern("motor.JOINT.force", "N", "its force, where the joint slides"),
+    pattern("motor.JOINT.power", "W", "its power"),
+    pattern(
+        "drive.JOINT.torque",
+        "N m",
+        "torque of a servo on the second body, brake included; a second drive is `drive2`",
+    ),
+    pattern("drive.JOINT.force", "N", "its force, where the joint slides"),
+    pattern("drive.JOINT.power", "W", "its power"),
+    pattern("brake.JOINT.torque", "N m", "the part of a drive that its brake gives"),
+    pattern("brake.JOINT.force", "N", "the same, where the joint slides"),
+    pattern("brake.JOINT.power", "W", "its power: negative"),
+    pattern("friction.JOINT.torque", "N m", "dry friction of a joint coordinate"),
+    pattern("friction.JOINT.force", "N", "the same, where the joint slides"),
+    pattern("friction.JOINT.power", "W", "its power: negative"),
+    pattern("motion.JOINT.torque", "N m", "what a prescribed motion takes"),
+    pattern("motion.JOINT.force", "N", "the same, where the joint slides"),
+    pattern("motion.JOINT.power", "W", "its power"),
+    pattern("input.INPUT", "", "what an input is held at, in the unit its author gave it"),
+    pattern("energy.initial", "J", "kinetic and potential energy at the start"),
+    pattern("energy.kinetic", "J", "kinetic energy"),
+    pattern("energy.potential", "J", "potential energy of gravity and springs"),
+    pattern("energy.total", "J", "kinetic and potential energy"),
+    pattern("energy.work", "J", "work of drives and forces so far"),
+    pattern("energy.dissipation", "J", "taken by dampers and friction so far"),
+    pattern("energy.impact_loss", "J", "lost in impacts so far"),
+    pattern("energy.error", "J", "what the method itself added or lost so far"),
+    pattern(
+        "gap.ELEMENT",
+        "m",
+        "largest gap of a joint so far; of gears, motions and equations in their own unit",
+    ),
+    pattern("gap.ELEMENT", "", ""),
+];
+
+const fn pattern(name: &'static str, unit: &'static str, meaning: &'static str) -> Pattern {
+    Pattern { name, unit, meaning }
+}
+
+/// The table of quantities, as Markdown: docs/quantities.md.
+pub fn reference() -> String {
+    use std::fmt::Write;
+    let mut text = String::from(include_str!("quantities.md"));
+    text.push_str("\n| quantity | unit | meaning |\n| --- | --- | --- |\n");
+    for Pattern { name, unit, meaning } in PATTERNS {
+        if !meaning.is_empty() {
+            let _ = writeln!(text, "| `{name}` | {unit} | {meaning} |");
+        }
+    }
+    text
 }
 
 /// The quantities of a model.
@@ -122,11 +269,22 @@ impl Quantities {
             all.vector(&format!("joint.{name}.force"), "N", |k| Quantity::Force(i, k));
             all.vector(&format!("joint.{name}.torque"), "N m", |k| Quantity::Torque(i, k));
         }
+        for named in actuators(model) {
+            for (part, word, unit) in named.parts(model) {
+                let quantity = Quantity::Actuator(named.actuator, part);
+                all.add(format!("{}.{word}", named.name), unit, quantity);
+            }
+        }
+        for (i, input) in model.inputs.iter().enumerate() {
+            all.add(format!("input.{}", input.name), "", Quantity::Input(i));
+        }
         for (k, name) in ENERGIES.into_iter().enumerate() {
             all.add(format!("energy.{name}"), "J", Quantity::Energy(k));
         }
         for (i, block) in model.rows.iter().enumerate() {
-            all.add(format!("gap.{}", block.name), "", Quantity::Gap(i));
+            // Equations have the unit that their author gave them.
+            let unit = if matches!(block.kind, gelenk_model::RowKind::Joint(_)) { "m" } else { "" };
+            all.add(format!("gap.{}", block.name), unit, Quantity::Gap(i));
         }
         all
     }
@@ -144,6 +302,11 @@ impl Quantities {
         for (k, letter) in XYZ.into_iter().enumerate() {
             self.add(format!("{name}.{letter}"), unit, make(k));
         }
+    }
+
+    /// All quantities, in the order of their names.
+    pub fn list(&self) -> Vec<Quantity> {
+        self.names.iter().filter_map(|name| self.by_name.get(name).copied()).collect()
     }
 
     /// The quantity of a name.
@@ -175,6 +338,28 @@ fn contact(model: &Model, name: &str) -> Option<Quantity> {
     })
 }
 
+/// The name of today for a column of tables of before, which are still understood: `joint.J.coordinate.angle`, `joint.J.velocity.angle`,
+/// `worst_gap.J`, `energy.integrator_error`.
+pub fn name_today(model: &Model, name: &str) -> Option<String> {
+    if name == "energy.integrator_error" {
+        return Some("energy.error".to_owned());
+    }
+    if let Some(element) = name.strip_prefix("worst_gap.") {
+        return Some(format!("gap.{element}"));
+    }
+    let (joint, which) = name.strip_prefix("joint.")?.rsplit_once('.')?;
+    let (joint, what) = joint.rsplit_once('.')?;
+    let i = model.joint(joint)?.index();
+    let coordinates = model.joints[i].kind.equations().coordinates();
+    let k = coordinates.iter().position(|coordinate| coordinate.name == which)?;
+    let [place, rate] = coordinate_names(model, i).swap_remove(k);
+    match what {
+        "coordinate" => Some(place),
+        "velocity" => Some(rate),
+        _ => None,
+    }
+}
+
 /// Names of a joint's coordinates and their rates.
 pub fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> {
     let name = &model.joints[joint].name;
@@ -195,13 +380,15 @@ pub fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> {
 pub struct Reader {
     poses: Vec<Pose>,
     twists: Vec<Twist>,
+    bench: Bench,
 }
 
 impl Reader {
     /// Memory for samples of `model`.
     pub fn new(model: &Model) -> Self {
         let n = model.n_bodies();
-        Reader { poses: vec![Pose::identity(); n], twists: vec![Twist::zero(); n] }
+        let bench = Bench::new(model);
+        Reader { poses: vec![Pose::identity(); n], twists: vec![Twist::zero(); n], bench }
     }
 
     /// Reads quantities of a sample, in order.
@@ -218,6 +405,10 @@ impl Reader {
         let (poses, twists) = (&self.poses, &self.twists);
         let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
         let id = |joint: usize| JointId(u32::try_from(joint).unwrap_or(u32::MAX));
+        let bench = &mut self.bench;
+        if wanted.iter().any(|quantity| matches!(quantity, Quantity::Actuator(..))) {
+            bench.turn_to(model, sample, &at);
+        }
         out.extend(wanted.iter().map(|quantity| {
             match *quantity {
                 Quantity::Time => state.t,
@@ -247,6 +438,11 @@ impl Reader {
                         _ => 0.0,
                     })
                     .sum(),
+                Quantity::Actuator(actuator, part) => {
+                    bench.value(model, sample, &at, actuator, part)
+                }
+                Quantity::Input(i) if sample.inputs.is_empty() => model.inputs[i].value,
+                Quantity::Input(i) => sample.inputs.get(i).copied().unwrap_or(f64::NAN),
             }
         }));
     }
@@ -312,6 +508,8 @@ impl Formula {
             let symbol = pool.symbol(name);
             let quantity = match name.as_str() {
                 "t" => Some(Quantity::Time),
+                // The caller knows what they are.
+                name if name.starts_with("input.") => None,
                 name => all.one(model, name),
             };
             if let Some(quantity) = quantity {

@@ -3,6 +3,23 @@
 use gelenk_model::{Flight, Model, RowKind, RunReport, RunSettings};
 use serde_json::{Map, Value, json};
 
+use crate::actuator::Metered;
+
+/// What the actuators of a model did: `{name: {unit, peak, peak_time, rms, peak_power, work}}`; numbers that are not finite are null.
+pub fn actuators_json(list: &[Metered]) -> Value {
+    let entry = |one: &Metered| {
+        json!({
+            "unit": one.unit,
+            "peak": one.peak,
+            "peak_time": one.peak_time,
+            "rms": one.rms,
+            "peak_power": one.peak_power,
+            "work": one.work,
+        })
+    };
+    Value::Object(list.iter().map(|one| (one.name.clone(), entry(one))).collect())
+}
+
 /// The report of a run as JSON object. `wall_seconds` is what the run took on the clock.
 pub fn run_json(
     model: &Model,

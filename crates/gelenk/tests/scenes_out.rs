@@ -141,7 +141,7 @@ fn foxglove_sees_frames_and_shapes() {
                 assert_eq!(upper["frame_locked"], true);
                 assert_eq!(upper["cylinders"][0]["size"]["z"], 1.0);
             }
-            _ => assert!(value["joint.shoulder.coordinate.angle"].is_number(), "{value}"),
+            _ => assert!(value["joint.shoulder.angle"].is_number(), "{value}"),
         }
         *seen.entry(message.channel.topic.clone()).or_default() += 1;
     }
@@ -205,7 +205,12 @@ fn plots_have_a_panel_a_unit_and_know_their_names() {
     let one = plot_svg(&model, given(&samples), &names(&["energy"])).unwrap();
     assert_eq!(one.matches("<svg").count(), 1);
     assert!(one.contains("energy.kinetic"));
-    let two = names(&["joint.shoulder.coordinate.angle", "energy.kinetic", "energy.kinetic"]);
+    // The name of before still reads.
+    let old = names(&["joint.shoulder.coordinate.angle"]);
+    let today = names(&["joint.shoulder.angle"]);
+    let drawn = [old, today].map(|list| plot_svg(&model, given(&samples), &list).unwrap());
+    assert_eq!(drawn[0], drawn[1]);
+    let two = names(&["joint.shoulder.angle", "energy.kinetic", "energy.kinetic"]);
     let two = plot_svg(&model, given(&samples), &two).unwrap();
     assert_eq!(two.matches("<svg").count(), 3);
     let wrong = plot_svg(&model, given(&samples), &names(&["energy.kinetik"])).unwrap_err();

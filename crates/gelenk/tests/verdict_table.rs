@@ -532,7 +532,7 @@ fn parameters_stay_symbols() {
         point = [0, 0, 0]
         axis = [0, 1, 0]
         stiffness = 5
-        start = "0.1*l"
+        drawn_at = "0.1*l"
         [[spring]]
         name = "cord"
         between = ["world", "arm"]

@@ -247,7 +247,7 @@ fn write_joint(out: &mut String, placed: &Placed) {
     }
     let _ = writeln!(out, "axis = {}", vector(axis));
     if joint.start != 0.0 {
-        let _ = writeln!(out, "start = {}", number(joint.start));
+        let _ = writeln!(out, "drawn_at = {}", number(joint.start));
     }
     if let Some([low, high]) = joint.limits {
         let ends = [("min", low), ("max", high)];

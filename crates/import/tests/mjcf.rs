@@ -99,13 +99,13 @@ fn angles_limits_and_references() {
     );
     let arm = import(&text);
     let degrees = std::f64::consts::PI / 180.0;
-    assert!(arm.text.contains(&format!("start = {:?}", 30.0 * degrees)), "{}", arm.text);
+    assert!(arm.text.contains(&format!("drawn_at = {:?}", 30.0 * degrees)), "{}", arm.text);
     assert!(arm.text.contains(&format!("rest = {:?}", 10.0 * degrees)));
     assert!(arm.text.contains(&format!("max = {:?}", 45.0 * degrees)));
     let radians =
         text.replace("<worldbody>", "<compiler angle=\"radian\" autolimits=\"false\"/><worldbody>");
     let arm = import(&radians);
-    assert!(arm.text.contains("start = 30\n") && !arm.text.contains("limits"));
+    assert!(arm.text.contains("drawn_at = 30\n") && !arm.text.contains("limits"));
 }
 
 #[test]

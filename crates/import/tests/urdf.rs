@@ -45,7 +45,7 @@ fn an_arm_keeps_its_numbers() {
     // A mimic joint is a coupling: two degrees of freedom are left of three; it starts at its offset.
     let report = check(model, &CheckOptions::default());
     assert_eq!(report.degrees_of_freedom, 2);
-    assert!(arm.text.contains("start = -0.02"));
+    assert!(arm.text.contains("drawn_at = -0.02"));
     // Looks, limits, damping and friction.
     assert!(arm.text.contains("limits = { min = -1, max = 2 }"));
     assert!(arm.text.contains("damping = 0.4") && arm.text.contains("friction = 0.2"));

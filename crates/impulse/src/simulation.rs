@@ -252,6 +252,7 @@ impl<'m> Simulation<'m> {
             contacts: self.contacts.forces(),
             ledger: self.ledger,
             worst_gaps: &self.worst_gaps,
+            inputs: &self.scratch.work.held,
         }
     }
 

@@ -55,7 +55,7 @@ fn flat_jaws_hold_a_box() {
         writeln!(
             text,
             "[[joint]]\nname = \"{name}_slide\"\ntype = \"slider\"\nbetween = [\"world\", \"{name}\"]\npoint = [{}, 0, 0.3]\naxis = [{side}, 0, 0]\n\
-             start = -0.03\ndamping = 10\ndrive = {{ position = 0, velocity = 0, stiffness = {} }}",
+             drawn_at = -0.03\ndamping = 10\ndrive = {{ position = 0, velocity = 0, stiffness = {} }}",
             s.x,
             push / 0.03
         )

@@ -28,7 +28,7 @@ type = "slider"
 between = ["world", "block"]
 point = [0, 0, 0]
 axis = [1, 0, 0]
-start = 0.3
+drawn_at = 0.3
 {joint}
 "#
     ))

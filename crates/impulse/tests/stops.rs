@@ -51,8 +51,11 @@ fn numbers(event: &Event) -> [f64; 3] {
 /// Between two elastic stops a block goes back and forth for ever: every crossing takes l/v, and nothing is lost.
 #[test]
 fn elastic_stops_keep_speed_and_period() {
-    let model =
-        block("[0, 0, 0]", 1.7, "start = 0.3\nlimits = { min = -0.5, max = 0.8, restitution = 1 }");
+    let model = block(
+        "[0, 0, 0]",
+        1.7,
+        "drawn_at = 0.3\nlimits = { min = -0.5, max = 0.8, restitution = 1 }",
+    );
     for order in [2, 4] {
         let settings = RunSettings { order, ..settings(0.03, 1e-10) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
@@ -76,7 +79,8 @@ fn elastic_stops_keep_speed_and_period() {
 #[test]
 fn a_stop_gives_back_its_part() {
     for restitution in [0.0, 0.3, 0.85] {
-        let joint = format!("start = 0.3\nlimits = {{ max = 0.8, restitution = {restitution} }}");
+        let joint =
+            format!("drawn_at = 0.3\nlimits = {{ max = 0.8, restitution = {restitution} }}");
         let model = block("[0, 0, 0]", 1.7, &joint);
         let mut simulation = Simulation::new(&model, &settings(0.01, 1e-10)).unwrap();
         for _ in 0..50 {
@@ -145,7 +149,8 @@ limits = { max_deg = 60, restitution = 0.6 }
 #[test]
 fn a_stop_holds_under_load() {
     for (order, restitution) in [(2, 0.0), (2, 0.7), (4, 0.5), (6, 0.0)] {
-        let joint = format!("start = 0.3\nlimits = {{ max = 0.31, restitution = {restitution} }}");
+        let joint =
+            format!("drawn_at = 0.3\nlimits = {{ max = 0.31, restitution = {restitution} }}");
         let model = block("[3, 0, -9.81]", 0.0, &joint);
         let settings = RunSettings { order, ..settings(0.01, 1e-10) };
         let mut simulation = Simulation::new(&model, &settings).unwrap();
@@ -166,7 +171,7 @@ fn a_stop_holds_under_load() {
 /// A ball-like bounce: rests after v₀/g (1 + 2ε + 2ε² + …) seconds, in finite time and with finitely many steps.
 #[test]
 fn ever_shorter_bounces_come_to_rest() {
-    let joint = "start = 0.3\nlimits = { max = 0.8, restitution = 0.5 }";
+    let joint = "drawn_at = 0.3\nlimits = { max = 0.8, restitution = 0.5 }";
     let model = block("[10, 0, 0]", 0.0, joint);
     let mut simulation = Simulation::new(&model, &settings(0.01, 1e-10)).unwrap();
     // It falls 0.5 m, then bounces.

@@ -38,7 +38,7 @@ const LEFT_OUT: &str = r#"
     between = ["world", "arm"]
     point = [0, 0, 0]
     axis = [0, -1, 0]
-    start = "phi"
+    drawn_at = "phi"
     stiffness = "k"
     [[joint]]
     name = "guide"

@@ -6,12 +6,11 @@ use crate::body::{Body, BodyId, BodyKind, SymbolicInertia};
 use crate::bound::add_bound_rows;
 use crate::contact::{BodyContact, ContactSettings};
 use crate::force::{Force, ForceKind};
-use crate::joint::{
-    CoordinateKind, Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES,
-};
+use crate::joint::{Joint, JointFrame, JointId, JointKind, JointProperties, MAX_COORDINATES};
 use crate::math::{Mat3, Quat, Vec3};
 use crate::model::{Input, Marker, Model, Parameter};
-use crate::rows::{CoordinateTie, RowBlock, RowKind, unwrap_angle};
+use crate::posing::{self, Carried, CoordinateStart};
+use crate::rows::{CoordinateTie, RowBlock, RowKind};
 use crate::settings::RunSettings;
 use crate::signal::{BodyVector, Signals};
 use crate::state::State;
@@ -242,20 +241,15 @@ impl Builder {
 
     /// Takes joint coordinates at the start from the postures of the bodies, each with the full turns it had.
     pub fn follow_coordinates(&mut self) {
-        let model = &mut self.model;
-        for joint in &model.joints {
-            let [a, b] = joint.bodies.map(|id| model.start.pose(id));
-            let equations = joint.kind.equations();
-            let mut q = [0.0; MAX_COORDINATES];
-            equations.coordinate(&a, &b, &mut q);
-            for (which, coordinate) in equations.coordinates().iter().enumerate() {
-                let slot = &mut model.start.coordinate[joint.first_coordinate + which];
-                *slot = match coordinate.kind {
-                    CoordinateKind::Angle => unwrap_angle(q[which], *slot),
-                    CoordinateKind::Length => q[which],
-                };
-            }
-        }
+        posing::follow(&mut self.model);
+    }
+
+    /// Lets joints begin at coordinates and rates: [`posing::begin_joints`].
+    pub fn begin_joints(
+        &mut self,
+        wanted: &[CoordinateStart],
+    ) -> Result<Vec<Option<Carried>>, String> {
+        posing::begin_joints(&mut self.model, wanted)
     }
 
     /// Sets what the model is, for people.

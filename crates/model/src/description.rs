@@ -5,8 +5,10 @@
 use gelenk_expr::{Expr, Node, Pool};
 
 use crate::body::BodyId;
+use crate::force::JointAxis;
 use crate::joint::JointId;
 use crate::model::Model;
+use crate::posing::Carried;
 use crate::signal::StateRef;
 
 /// A vector of expressions.
@@ -37,7 +39,7 @@ pub struct Description {
     /// [`Model::bodies`](crate::Model::bodies); the world first.
     pub velocities: Vec<[VecExpr; 2]>,
     /// Start values given apart from the drawing, in their order.
-    pub starts: Vec<StartValues>,
+    pub starts: Vec<StartEntry>,
     /// Places of markers in the file frames of their bodies, m, parallel to [`Model::markers`](crate::Model::markers).
     pub markers: Vec<VecExpr>,
     /// End stops of joint coordinates.
@@ -50,6 +52,28 @@ pub struct Description {
     pub kinks: Vec<Expr>,
     /// The symbols of the signals' inputs, in the order of [`Signals::inputs`](crate::signal::Signals::inputs).
     pub signal_inputs: Vec<Expr>,
+}
+
+/// A start value given apart from the drawing.
+#[derive(Clone, Debug)]
+pub enum StartEntry {
+    /// Of a body.
+    Body(StartValues),
+    /// Of a joint coordinate.
+    Joint(JointStart),
+}
+
+/// Where a joint coordinate begins; what is `None` stays.
+#[derive(Clone, Debug)]
+pub struct JointStart {
+    /// The coordinate.
+    pub axis: JointAxis,
+    /// Its value, rad or m.
+    pub value: Option<Expr>,
+    /// Its rate, rad/s or m/s.
+    pub rate: Option<Expr>,
+    /// What moves with it; `None` where loops or couplings were closed around it.
+    pub carried: Option<Carried>,
 }
 
 /// Where a body begins, apart from where it is drawn; what is `None` stays.

@@ -21,6 +21,8 @@ pub mod load;
 pub mod math;
 pub mod mesh;
 pub mod model;
+pub mod posing;
+pub mod reach;
 mod render;
 pub mod rows;
 pub mod run;
@@ -43,8 +45,8 @@ pub use impact::ImpactLaw;
 pub use joint::{Joint, JointId, JointKind};
 pub use limits::Limits;
 pub use load::{
-    FileFault, FileSet, Folder, LoadOptions, Loaded, load_path, load_text, read_problem,
-    solver_today,
+    FileFault, FileSet, Folder, LoadOptions, Loaded, load_path, load_text, number_of_unit,
+    read_problem, solver_today,
 };
 pub use model::{Input, Marker, Model, Parameter};
 pub use rows::{Instant, RowBlock, RowKind};

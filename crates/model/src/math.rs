@@ -14,6 +14,13 @@ pub type Mat3 = na::Matrix3<f64>;
 /// A rotation as a unit quaternion.
 pub type Quat = na::UnitQuaternion<f64>;
 
+/// The rotation of a quaternion of any length but zero.
+pub fn quaternion(w: f64, x: f64, y: f64, z: f64) -> Option<Quat> {
+    let q = na::Quaternion::new(w, x, y, z);
+    let norm = q.norm();
+    (norm > 1e-100 && norm.is_finite()).then(|| Quat::new_normalize(q))
+}
+
 /// Numbers that equations are written over: plain ones, or dual ones, which carry exact derivatives along.
 pub trait Real:
     na::Scalar

@@ -82,6 +82,9 @@ pub struct Sample<'a> {
     pub ledger: Ledger,
     /// Largest error so far of each row block, m or rad. (n blocks)
     pub worst_gaps: &'a [f64],
+    /// What the model's inputs are held at, NaN where that is not known; empty where nobody sets them and they have the model's own
+    /// values. (n inputs, or none)
+    pub inputs: &'a [f64],
 }
 
 /// Something that happened at an instant.

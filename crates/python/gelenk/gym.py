@@ -301,7 +301,7 @@ type = "slider"
 between = ["world", "cart"]
 point = ["x0", 0, 0]
 axis = [1, 0, 0]
-start = "x0"
+drawn_at = "x0"
 motor = { force = "input.push" }
 
 [[joint]]
@@ -310,7 +310,7 @@ type = "hinge"
 between = ["cart", "pole"]
 point = ["x0", 0, 0]
 axis = [0, 1, 0]
-start = "phi0"
+drawn_at = "phi0"
 
 [run]
 step = 0.01

@@ -40,7 +40,7 @@ type = "hinge"
 between = ["world", "arm"]
 point = [0, 0, 0]
 axis = [0, -1, 0]
-start = "phi0"
+drawn_at = "phi0"
 motor = { torque = "input.torque" }
 
 [run]

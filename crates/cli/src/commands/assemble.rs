@@ -28,6 +28,10 @@ pub(crate) fn run(args: &AssembleArgs, manner: Manner) -> Result<Answer, Failure
             return Err(Failure::input("--output and --set do not go together")
                 .help("change the parameters in the file, then assemble it"));
         }
+        if !args.model.start.is_empty() {
+            return Err(Failure::input("--output and --start do not go together")
+                .help("write the start into the file: [[start]] joint = ..., then assemble it"));
+        }
         let has_parts = loaded.sources.files().len() > 1 || !loaded.meshes.is_empty();
         if has_parts && !files::same_folder(path, Path::new(&args.model.model)) {
             return Err(Failure::input("the model reads other files by their place beside it")

@@ -169,8 +169,12 @@ fn writing(path: &Path, error: &ExportError) -> Failure {
 fn fmu(args: &ExportArgs, output: &Path, manner: Manner) -> Result<Answer, Failure> {
     let model = args.recording.display().to_string();
     files::check_place(output, Kind::Fmu, &model, manner)?;
-    let asked =
-        ModelArgs { model, set: args.set.clone(), limit: args.limit.clone(), lenient: false };
+    let asked = ModelArgs {
+        model,
+        set: args.set.clone(),
+        limit: args.limit.clone(),
+        ..ModelArgs::default()
+    };
     let loaded = source::load(&asked, Start::MustClose, manner)?;
     let version = if args.fmi == 2 { Version::Two } else { Version::Three };
     let library = library(args)?;

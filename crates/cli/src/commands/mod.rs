@@ -9,6 +9,7 @@ mod converge;
 mod derive;
 mod drift;
 mod export;
+mod ik;
 mod import;
 mod lagr;
 mod models;
@@ -37,6 +38,7 @@ pub(crate) fn dispatch(command: &Command, manner: Manner) -> Result<Answer, Fail
         Command::View(args) => view::run(args, manner),
         Command::Check(args) => check::run(args, manner),
         Command::Assemble(args) => assemble::run(args, manner),
+        Command::Ik(args) => ik::run(args, manner),
         Command::Models(args) => models::run(args),
         Command::Converge(args) => converge::run(args, manner),
         Command::Derive(args) => derive::run(args, manner),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gelenk::accuracy::AccuracyError;
+use gelenk::actuator::Meter;
 use gelenk::engine::{Judged, Steps};
 use gelenk::export::sample_json;
 use gelenk::files::Kind;
@@ -26,7 +27,7 @@ use crate::args::RunArgs;
 use crate::progress::Progress;
 use crate::show::{BOLD, HINT, styled, width};
 use crate::source::{self, Start};
-use crate::summary::summary;
+use crate::summary::{actuators, summary};
 use crate::text::{Align, Table, bytes, counted, sig};
 use crate::{files, interrupt, judged, reports, show};
 
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
     files::check_places(outputs, &args.model.model, manner)?;
     let recorder = match &output {
         Some(path) => {
-            let mut header = Header::of_loaded(&loaded, &args.model.set, &settings);
+            let mut header = Header::of_loaded(&loaded, &args.model.overrides(), &settings);
             header.limits = limits;
             let recorder = Recorder::create_with(path, header, manner.overwrite);
             Some(recorder.map_err(|error| recording_failure(&error))?)
@@ -63,6 +64,7 @@ pub(crate) fn run(args: &RunArgs, manner: Manner) -> Result<Answer, Failure> {
         recorder,
         film: args.film.as_ref().map(|_| Thinned::new(MOST_FRAMES)),
         motion: args.report.as_ref().map(|_| Motion::default()),
+        meter: Meter::new(model),
         samples: Vec::new(),
         states: Vec::new(),
         corrected_start: None,
@@ -246,6 +248,8 @@ struct Watch<'m> {
     film: Option<Thinned>,
     /// The motion for the report, if one is wanted.
     motion: Option<Motion>,
+    /// What drives, springs and the like do, if there are any.
+    meter: Option<Meter>,
     /// States at the times of `--at`.
     samples: Vec<Value>,
     states: Vec<State>,
@@ -266,6 +270,9 @@ impl Observer for Watch<'_> {
         }
         if let Some(film) = &mut self.film {
             film.push(sample.state);
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.sample(self.model, sample);
         }
         if let Some(motion) = &mut self.motion {
             motion.sample(self.model, sample);
@@ -327,9 +334,12 @@ impl Parts<'_> {
         }
         let mut json = gelenk::report::run_json(model, settings, report, wall_seconds);
         json.insert("samples".to_owned(), watch.samples.clone().into());
+        let metered = watch.meter.as_ref().map(Meter::results).unwrap_or_default();
+        json.insert("actuators".to_owned(), gelenk::report::actuators_json(&metered));
         json.insert("final".to_owned(), gelenk::start::start_json(model, &report.state));
         json.insert("warnings".to_owned(), json!(warnings));
         let mut text = summary(model, settings, report, wall_seconds);
+        text.push_str(&actuators(&metered));
         text.push_str(&states_text(model, &watch.states, watch.samples.len()));
         let mut answer = Answer::done(Value::Object(json), text);
         judged::tell(&mut answer, verdict, manner);

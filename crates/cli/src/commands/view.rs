@@ -40,12 +40,17 @@ fn subject(args: &ViewArgs, manner: Manner) -> Result<Subject, Failure> {
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let settings = source::settings(&args.settings, &loaded.model);
     source::check(&settings)?;
+    let data = source::tables(&args.model, &limits)?;
     let load: Loader = if name == "-" {
         // What was read once cannot be read again.
         let text = loaded.sources.files().first().map_or_else(String::new, |f| f.text.clone());
         Arc::new(move |overrides: &[(String, String)]| {
-            let options =
-                LoadOptions { overrides: overrides.to_vec(), limits, ..LoadOptions::default() };
+            let options = LoadOptions {
+                overrides: overrides.to_vec(),
+                data: data.clone(),
+                limits,
+                ..LoadOptions::default()
+            };
             gelenk::model::load_text("standard input", &text, &options)
                 .map_err(|faults| faults.to_string())
         })
@@ -53,12 +58,16 @@ fn subject(args: &ViewArgs, manner: Manner) -> Result<Subject, Failure> {
         let name = name.clone();
         let lenient = args.model.lenient;
         Arc::new(move |overrides: &[(String, String)]| {
-            let options =
-                LoadOptions { overrides: overrides.to_vec(), limits, ..LoadOptions::default() };
+            let options = LoadOptions {
+                overrides: overrides.to_vec(),
+                data: data.clone(),
+                limits,
+                ..LoadOptions::default()
+            };
             source::find(&name, options, lenient).map_err(|failure| failure.message)
         })
     };
-    let overrides = args.model.set.clone();
+    let overrides = args.model.overrides();
     Ok(Subject::Live { load, overrides, loaded: Box::new(loaded), settings: Box::new(settings) })
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &WorkPrecisionArgs, manner: Manner) -> Result<Answer, Fa
     let mut all = Vec::new();
     for name in &args.models {
         let (set, limit) = (args.set.clone(), Vec::new());
-        let model = ModelArgs { model: name.clone(), set, limit, lenient: false };
+        let model = ModelArgs { model: name.clone(), set, limit, ..ModelArgs::default() };
         let loaded = source::load(&model, Start::MustClose, manner)?;
         let path = args
             .plot

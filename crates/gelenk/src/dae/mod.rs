@@ -311,6 +311,7 @@ impl Engine for Run<'_> {
             contacts: &[],
             ledger,
             worst_gaps: &self.shown_gaps,
+            inputs: &[],
         }
     }
 

@@ -1,9 +1,9 @@
 //! The columns of a table: one row a sample.
 
-use gelenk_model::math::Vec3;
-use gelenk_model::{BodyKind, Instant, JointId, Model, Pose, RowKind, Sample, Twist};
+use gelenk_model::{Model, Sample};
 
 use super::ExportError;
+use crate::quantity::{Quantities, Quantity, Reader};
 
 /// A column: what it holds and in which unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,57 +29,18 @@ impl std::fmt::Display for Column {
 pub struct Columns<'m> {
     model: &'m Model,
     all: Vec<Column>,
-    poses: Vec<Pose>,
-    twists: Vec<Twist>,
+    wanted: Vec<Quantity>,
+    reader: Reader,
 }
 
-const XYZ: [&str; 3] = [".x", ".y", ".z"];
-const ENERGY: [&str; 7] =
-    ["initial", "kinetic", "potential", "work", "dissipation", "impact_loss", "integrator_error"];
-
 impl<'m> Columns<'m> {
-    /// The columns of a model: time, bodies, points, markers, joints, energy, gaps.
+    /// The columns of a model: all its [quantities](Quantities), in their order.
     pub fn new(model: &'m Model) -> Self {
-        let mut columns = Vec::new();
-        let mut add = |name: String, parts: &[&str], unit: &'static str| {
-            columns.extend(parts.iter().map(|part| Column { name: format!("{name}{part}"), unit }));
-        };
-        add("time".to_owned(), &[""], "s");
-        for body in model.bodies.iter().filter(|body| body.kind == BodyKind::Rigid) {
-            let name = &body.name;
-            add(format!("body.{name}.position"), &XYZ, "m");
-            add(format!("body.{name}.rotation"), &[".w", ".x", ".y", ".z"], "");
-            add(format!("body.{name}.velocity"), &XYZ, "m/s");
-            add(format!("body.{name}.angular_velocity"), &XYZ, "rad/s");
-        }
-        let points = model.bodies.iter().filter(|body| body.kind == BodyKind::Point);
-        let points = points.map(|body| ("point", &body.name));
-        for (what, name) in points.chain(model.markers.iter().map(|m| ("marker", &m.name))) {
-            add(format!("{what}.{name}.position"), &XYZ, "m");
-            add(format!("{what}.{name}.velocity"), &XYZ, "m/s");
-        }
-        for joint in &model.joints {
-            let name = &joint.name;
-            for (which, coordinate) in joint.kind.equations().coordinates().iter().enumerate() {
-                let [unit, rate] = model.coordinate_units(joint, which);
-                add(format!("joint.{name}.coordinate."), &[coordinate.name], unit);
-                add(format!("joint.{name}.velocity."), &[coordinate.name], rate);
-            }
-            add(format!("joint.{name}.force"), &XYZ, "N");
-            add(format!("joint.{name}.torque"), &XYZ, "N m");
-        }
-        add("energy.".to_owned(), &ENERGY, "J");
-        for block in &model.rows {
-            // Equations have the unit that their author gave them.
-            let unit = if matches!(block.kind, RowKind::Joint(_)) { "m" } else { "" };
-            add(format!("worst_gap.{}", block.name), &[""], unit);
-        }
-        Columns {
-            model,
-            all: columns,
-            poses: vec![Pose::identity(); model.n_bodies()],
-            twists: vec![Twist::zero(); model.n_bodies()],
-        }
+        let quantities = Quantities::new(model);
+        let wanted = quantities.list();
+        let columns = quantities.names.into_iter().zip(quantities.units);
+        let all = columns.map(|(name, unit)| Column { name, unit }).collect();
+        Columns { model, all, wanted, reader: Reader::new(model) }
     }
 
     /// The columns in order.
@@ -89,51 +50,12 @@ impl<'m> Columns<'m> {
 
     /// Writes the numbers of a sample. (columns)
     pub fn row(&mut self, sample: &Sample<'_>, row: &mut Vec<f64>) -> Result<(), ExportError> {
-        let Columns { model, all, poses, twists } = self;
-        check(model, sample)?;
-        let state = sample.state;
-        state.write_poses(poses);
-        state.write_twists(twists);
-        let at = Instant { t: state.t, poses, twists, coordinates: &state.coordinate };
+        check(self.model, sample)?;
         row.clear();
-        row.push(state.t);
-        let of_kind =
-            |kind| model.bodies.iter().enumerate().filter(move |(_, body)| body.kind == kind);
-        for (i, body) in of_kind(BodyKind::Rigid) {
-            let q = state.rot[i] * body.frame_rot;
-            let twist = body.frame_twist(&poses[i], &twists[i]);
-            vector(row, &body.frame_pose(&poses[i]).s);
-            row.extend([q.w, q.i, q.j, q.k]);
-            vector(row, &twist.s_dot);
-            vector(row, &twist.omega);
-        }
-        for (i, _) in of_kind(BodyKind::Point) {
-            vector(row, &state.s[i]);
-            vector(row, &state.s_dot[i]);
-        }
-        for marker in &model.markers {
-            vector(row, &marker.vector.value(&at));
-            vector(row, &marker.vector.rate(&at));
-        }
-        for ((id, joint), reaction) in (0u32..).zip(&model.joints).zip(sample.reactions) {
-            for which in 0..joint.kind.equations().coordinates().len() {
-                row.push(model.joint_coordinate(JointId(id), which, &at));
-                row.push(model.joint_velocity(JointId(id), which, &at));
-            }
-            vector(row, &reaction.force);
-            vector(row, &reaction.torque);
-        }
-        let ledger = &sample.ledger;
-        row.extend([ledger.initial, ledger.kinetic, ledger.potential, ledger.work]);
-        row.extend([ledger.dissipation, ledger.impact_loss, ledger.integrator_error()]);
-        row.extend_from_slice(sample.worst_gaps);
-        debug_assert_eq!(row.len(), all.len());
+        self.reader.read(self.model, sample, &self.wanted, row);
+        debug_assert_eq!(row.len(), self.all.len());
         Ok(())
     }
-}
-
-fn vector(row: &mut Vec<f64>, v: &Vec3) {
-    row.extend([v.x, v.y, v.z]);
 }
 
 /// Refuses samples whose lists are not as long as the model's.

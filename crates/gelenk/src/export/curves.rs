@@ -4,6 +4,7 @@ use gelenk_model::Model;
 
 use super::{Columns, ExportError};
 use crate::plot::Plot;
+use crate::quantity::name_today;
 use crate::recording::{RecordedSample, RecordingError};
 
 /// Points that a curve keeps; more cannot be seen.
@@ -21,6 +22,8 @@ pub fn plot_svg(
     let mut columns = Columns::new(model);
     let mut chosen: Vec<usize> = Vec::new();
     for name in wanted {
+        let today = name_today(model, name);
+        let name = today.as_ref().unwrap_or(name);
         let found = columns.columns().iter().enumerate().filter(|(_, column)| {
             let rest = column.name.strip_prefix(name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -4,6 +4,8 @@ use gelenk_model::math::Vec3;
 use gelenk_model::{BodyKind, Instant, JointId, Model, Pose, Sample, Twist};
 use serde_json::{Map, Value, json};
 
+use crate::quantity::coordinate_names;
+
 /// The JSON form of a sample.
 ///
 /// ```text
@@ -11,8 +13,10 @@ use serde_json::{Map, Value, json};
 ///  bodies {name: {position, rotation (w,x,y,z), velocity, angular_velocity}},
 ///  points {name: {position, velocity}},
 ///  markers {name: {position, velocity}},
-///  joints {name: {coordinate, velocity, force, torque}}}
+///  joints {name: {coordinate, velocity, force, torque, angle, rate, ...}},
+///  drive {name: {torque, power}}, spring {name: {force, power, energy, length, rate}}, ..., input {name}}
 /// ```
+/// The last are the quantities of [`actuator`](crate::actuator), nested at the dots of their names, as far as the model has them.
 /// Bodies by their file frame. A joint's coordinate and velocity are a number, a list where the joint has several, or
 /// null where it has none; its force and torque act on its second body, at the joint's point, world axes. Numbers
 /// that are not finite are null.
@@ -55,21 +59,33 @@ pub fn sample_json(model: &Model, sample: &Sample<'_>) -> Value {
     for (id, joint) in (0u32..).map(JointId).zip(&model.joints) {
         let n = joint.kind.equations().coordinates().len();
         let reaction = sample.reactions.iter().find(|reaction| reaction.joint == id);
-        let entry = json!({
+        let mut entry = json!({
             "coordinate": one_or_more((0..n).map(|which| model.joint_coordinate(id, which, &at))),
             "velocity": one_or_more((0..n).map(|which| model.joint_velocity(id, which, &at))),
             "force": reaction.map(|reaction| vector(&reaction.force)),
             "torque": reaction.map(|reaction| vector(&reaction.torque)),
         });
+        let begin = format!("joint.{}.", joint.name);
+        for (which, names) in coordinate_names(model, id.index()).into_iter().enumerate() {
+            let values =
+                [model.joint_coordinate(id, which, &at), model.joint_velocity(id, which, &at)];
+            for (name, value) in names.iter().zip(values) {
+                entry[name.strip_prefix(&begin).unwrap_or(name)] = json!(value);
+            }
+        }
         joints.insert(joint.name.clone(), entry);
     }
-    json!({
+    let mut all = json!({
         "time": state.t,
         "bodies": bodies,
         "points": points,
         "markers": markers,
         "joints": joints,
-    })
+    });
+    for (what, of) in crate::actuator::nested(model, sample) {
+        all[what] = of;
+    }
+    all
 }
 
 fn vector(v: &Vec3) -> [f64; 3] {

@@ -471,6 +471,7 @@ impl Engine for Run<'_> {
             contacts: &[],
             ledger: self.ledger_at(&self.seen.state, &self.seen.y),
             worst_gaps: &self.worst_gaps,
+            inputs: &[],
         }
     }
 

@@ -21,6 +21,7 @@
 //!   repeated double open = 14;             // joints that are broken or removed, by index
 //!   repeated double contact = 15;          // bodies a and b by index, point, normal from b to a, force on a (world, m and N),
 //!                                          // gap, m: 12 numbers a contact; left out where there is none
+//!   repeated double input = 16;            // what the model's inputs are held at; left out where it has none
 //! }
 //!
 //! message Ledger {                         // J
@@ -60,6 +61,8 @@ pub struct RecordedSample {
     pub worst_gaps: Vec<f64>,
     /// Contacts there were in the last step.
     pub contacts: Vec<ContactForce>,
+    /// What the model's inputs are held at; empty: at the model's own values. (n inputs, or none)
+    pub inputs: Vec<f64>,
 }
 
 impl RecordedSample {
@@ -72,6 +75,7 @@ impl RecordedSample {
             ledger: sample.ledger,
             worst_gaps: sample.worst_gaps.to_vec(),
             contacts: sample.contacts.to_vec(),
+            inputs: sample.inputs.to_vec(),
         }
     }
 
@@ -84,6 +88,7 @@ impl RecordedSample {
             ledger: self.ledger,
             worst_gaps: &self.worst_gaps,
             contacts: &self.contacts,
+            inputs: &self.inputs,
         }
     }
 }
@@ -99,7 +104,7 @@ pub(crate) struct Lengths {
 }
 
 /// What the fields are, by number from 1.
-pub(crate) const FIELD_NAMES: [&str; 15] = [
+pub(crate) const FIELD_NAMES: [&str; 16] = [
     "time",
     "step",
     "position",
@@ -115,6 +120,7 @@ pub(crate) const FIELD_NAMES: [&str; 15] = [
     "held",
     "open",
     "contact",
+    "input",
 ];
 
 const LEDGER_NAMES: [&str; 7] =
@@ -154,6 +160,9 @@ pub(crate) fn encode(sample: &Sample<'_>) -> Vec<u8> {
     if !sample.contacts.is_empty() {
         let numbers = sample.contacts.iter().flat_map(contact_numbers);
         out.packed(15, CONTACT_NUMBERS * sample.contacts.len(), numbers);
+    }
+    if !sample.inputs.is_empty() {
+        out.packed(16, sample.inputs.len(), sample.inputs.iter().copied());
     }
     out.bytes
 }
@@ -205,8 +214,9 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
     let mut step = None;
     let mut lists: [Option<Vec<f64>>; 9] = Default::default();
     let mut ledger = None;
-    // Recordings of before had neither.
+    // Recordings of before had none of these.
     let (mut held, mut open, mut contacts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut inputs = Vec::new();
     for field in Decoder::new(bytes) {
         match field? {
             (1, Value::Double(value)) => time = Some(value),
@@ -218,8 +228,9 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
             (13, Value::Bytes(bytes)) => held = doubles(bytes)?,
             (14, Value::Bytes(bytes)) => open = doubles(bytes)?,
             (15, Value::Bytes(bytes)) => contacts = doubles(bytes)?,
+            (16, Value::Bytes(bytes)) => inputs = doubles(bytes)?,
             // A later version of the format may add fields.
-            (16.., _) => {}
+            (17.., _) => {}
             _ => return None,
         }
     }
@@ -254,6 +265,7 @@ pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Option<RecordedSample> {
         ledger: ledger?,
         worst_gaps: worst_gaps.filter(|list| list.len() == blocks)?,
         contacts: to_contacts(&contacts, bodies)?,
+        inputs,
     })
 }
 

@@ -9,7 +9,7 @@ use gelenk_model::{
 };
 
 use super::{Over, Plan, Row, Varied};
-use crate::quantity::{Formula, Quantities, Reader};
+use crate::quantity::{Formula, Quantities, Reader, coordinate_names};
 use crate::recording::{Header, Recorder};
 use crate::simulate::simulate_judged;
 use crate::verdict::{Level, VerdictLimits};
@@ -49,6 +49,14 @@ pub(super) fn start_number(model: &Model, name: &str) -> Option<StartNumber> {
     let body = model.body(body)?.index();
     let found = model.bodies.get(body)?;
     (found.kind == wanted && !found.fixed).then_some(StartNumber { body, what, component })
+}
+
+/// Whether a name such as `joint.elbow.angle` or `joint.elbow.rate` is a start value of a joint.
+pub(super) fn is_joint_start(model: &Model, name: &str) -> bool {
+    model.joints.iter().enumerate().any(|(i, joint)| {
+        let known = coordinate_names(model, i);
+        !joint.kind.equations().one_sided() && known.iter().flatten().any(|known| known == name)
+    })
 }
 
 impl StartNumber {
@@ -179,14 +187,18 @@ impl Plan {
         let values = self.values(member);
         let mut set: Vec<(String, String)> =
             self.model.overrides.iter().map(|o| (o.name.clone(), o.value.clone())).collect();
-        let (mut inputs, mut starts) = (Vec::new(), Vec::new());
+        let mut starts = Vec::new();
         for (vary, &x) in self.vary.iter().zip(&values) {
             match &vary.what {
                 Varied::Parameter(name) => {
                     set.retain(|(other, _)| other != name);
                     set.push((name.clone(), format!("{x:?}")));
                 }
-                Varied::Input(name) => inputs.push((name, x)),
+                Varied::Input(name) => set.push((format!("input.{name}"), format!("{x:?}"))),
+                // The loader poses joints, and closes loops around them.
+                Varied::Start(name) if name.starts_with("joint.") => {
+                    set.push((format!("start.{name}"), format!("{x:?}")));
+                }
                 Varied::Start(name) => starts.push((name, x)),
             }
         }
@@ -197,18 +209,10 @@ impl Plan {
         };
         // Nothing is tried where there is nothing to close and nothing to change.
         let open = self.assemble || !starts.is_empty();
-        let held = |text: &str| {
-            inputs.iter().fold(text.to_owned(), |text, (name, x)| {
-                crate::start::with_input(&text, name, &format!("({x:?})"))
-            })
-        };
-        let mut loaded =
-            self.model.load_again(held, options(open)).map_err(|faults| faults.to_string())?;
-        for (name, x) in &inputs {
-            for input in loaded.model.inputs.iter_mut().filter(|input| input.name == **name) {
-                input.value = *x;
-            }
-        }
+        let mut loaded = self
+            .model
+            .load_again(|text| text, options(open))
+            .map_err(|faults| faults.to_string())?;
         if !open {
             return Ok((loaded, set));
         }
@@ -233,13 +237,9 @@ impl Plan {
         // Through the text, so that a recording of the member begins there too.
         let main = loaded.sources.files().first().map_or("", |file| file.text.as_str());
         let text = crate::start::with_start(main, model, &state);
-        let mut again = Header::of_loaded(&loaded, &set, &model.run)
+        loaded = Header::of_loaded(&loaded, &set, &model.run)
             .load_again(|_| text, options(false))
             .map_err(|faults| faults.to_string())?;
-        for (input, before) in again.model.inputs.iter_mut().zip(&loaded.model.inputs) {
-            input.value = before.value;
-        }
-        loaded = again;
         Ok((loaded, set))
     }
 

@@ -12,7 +12,7 @@ use serde::de::{self, Deserializer, Visitor};
 use toml::Spanned;
 
 use super::design::MOST_SOBOL;
-use super::member::start_number;
+use super::member::{is_joint_start, start_number};
 use super::{Keep, MOST_MEMBERS, Over, Plan, Range, Sample, Settings, Varied, Vary};
 use crate::import::{ImportOptions, import_model, is_robot_file};
 use crate::quantity::{Formula, FormulaError, Quantities};
@@ -381,11 +381,12 @@ fn vary(
             Varied::Parameter(name.get_ref().clone())
         }
         (None, Some(name), None) => {
-            if start_number(model, name.get_ref()).is_none() {
+            let known = is_joint_start(model, name.get_ref());
+            if !known && start_number(model, name.get_ref()).is_none() {
                 let message = format!("there is no start value `{}`", name.get_ref());
                 reading.fault("unknown-name", name.span(), message).help = Some(
-                    "there are body.NAME.position.x, .velocity.x and .angular_velocity.x, and the first two of point.NAME; \
-                     a start angle of a joint is varied as a parameter: start = \"phi0\""
+                    "there are joint.NAME.angle (or its other coordinates) and joint.NAME.rate, body.NAME.position.x, .velocity.x and \
+                     .angular_velocity.x, and the first two of point.NAME"
                         .to_owned(),
                 );
             }

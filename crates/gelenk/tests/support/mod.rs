@@ -88,6 +88,7 @@ pub(crate) fn run(
             reactions: &reactions,
             ledger,
             worst_gaps: &worst_gaps,
+            inputs: &[],
             contacts: &[],
         };
         if step % 50 == 25 {

@@ -2,6 +2,7 @@
 
 use gelenk_expr::Expr;
 
+use super::colors::{color_from_text, color_names};
 use super::context::{Context, Quantity, Site};
 use super::expand::{Element, Flat};
 use super::frame::{Frame, between, dot, rotate};
@@ -14,11 +15,11 @@ use crate::builder::BodyDef;
 use crate::contact::{BodyContact, GroupId};
 use crate::description::VecExpr;
 use crate::math::{Quat, Vec3};
-use crate::spec::Vec3Spec;
 use crate::spec::tables::{BodyKeys, BodySpec, MarkerSpec, PointSpec, ShapeSpec, Value};
+use crate::spec::{Vec3Spec, did_you_mean};
 
 /// Fastest start, m/s or rad/s.
-const FASTEST: f64 = 1e9;
+pub(crate) const FASTEST: f64 = 1e9;
 
 /// No velocity.
 const RESTING: (VecExpr, Vec3) = ([Expr::ZERO; 3], Vec3::new(0.0, 0.0, 0.0));
@@ -311,38 +312,12 @@ impl<'a> Context<'a> {
             _ => None,
         };
         if color.is_none() {
-            let help = "write \"#rrggbb\", a name such as \"red\", or [r, g, b] from 0 to 1";
-            self.error("bad-color", site, value.span, "this is no colour", help);
+            let near = value.json.as_str().and_then(|text| did_you_mean(text, color_names()));
+            let help = near.unwrap_or_else(|| {
+                "write \"#rrggbb\", a name such as \"red\" (all of CSS), or [r, g, b] from 0 to 1".to_owned()
+            });
+            self.error("bad-color", site, value.span, "not a colour", help);
         }
         color
     }
-}
-
-/// Colours by name.
-const COLORS: [(&str, u32); 14] = [
-    ("black", 0x00_00_00),
-    ("white", 0xff_ff_ff),
-    ("gray", 0x80_80_80),
-    ("grey", 0x80_80_80),
-    ("red", 0xd6_27_28),
-    ("green", 0x2c_a0_2c),
-    ("blue", 0x1f_77_b4),
-    ("orange", 0xff_7f_0e),
-    ("yellow", 0xf0_c8_08),
-    ("purple", 0x94_67_bd),
-    ("brown", 0x8c_56_4b),
-    ("pink", 0xe3_77_c2),
-    ("cyan", 0x17_be_cf),
-    ("silver", 0xc0_c0_c0),
-];
-
-fn color_from_text(text: &str) -> Option<[f64; 3]> {
-    let bits = match text.strip_prefix('#') {
-        Some(hex) if hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
-            u32::from_str_radix(hex, 16).ok()?
-        }
-        Some(_) => return None,
-        None => COLORS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text))?.1,
-    };
-    Some([16, 8, 0].map(|shift| f64::from(bits >> shift & 0xff) / 255.0))
 }

@@ -1,15 +1,16 @@
 //! The order in which a model is built, and its end.
 
-use super::Loaded;
 use super::context::{Context, Site};
 use super::expand::Flat;
 use super::scope::ScopeId;
 use super::sources::Sources;
+use super::{Loaded, run, start};
 use crate::builder::Builder;
 use crate::description::BodyPlacement;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::source::Span;
 use crate::spec::did_you_mean;
+use crate::spec::tables::FileSpec;
 
 impl<'a> Context<'a> {
     /// Builds everything; faults are in the report.
@@ -18,8 +19,8 @@ impl<'a> Context<'a> {
         if flat.full {
             return; // too large: that is told, and the rest would take long
         }
-        self.check_overrides();
-        self.has_starts = !sources.root().start.is_empty();
+        self.check_overrides(sources.root());
+        self.has_starts = !sources.root().start.is_empty() || self.starts_overridden();
         self.check_connections();
         self.build_settings(sources.root());
         self.build_materials(&flat);
@@ -68,7 +69,7 @@ impl<'a> Context<'a> {
     }
 
     /// Values from the command line that no parameter took.
-    fn check_overrides(&mut self) {
+    fn check_overrides(&mut self, root: &FileSpec) {
         let mut left: Vec<(String, Span)> = self
             .overrides
             .iter()
@@ -79,6 +80,17 @@ impl<'a> Context<'a> {
         for (name, span) in left {
             if self.scopes[ScopeId::ROOT.0].parameters.contains_key(name.as_str()) {
                 continue; // it has a fault of its own
+            }
+            if name.starts_with(start::OVERRIDE) || name.starts_with(run::OVERRIDE) {
+                continue; // a start or an input, not a parameter
+            }
+            if root.inputs.0.iter().any(|(input, _)| input.text == name) {
+                let message = format!("`{name}` is an input, not a parameter");
+                let help = format!("give it a value or a formula with --input {name}=...");
+                let fault =
+                    Diagnostic::error("unknown-parameter", message).element("--set").help(help);
+                self.push(span, fault);
+                continue;
             }
             let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
             let help = did_you_mean(&name, known)
@@ -104,6 +116,8 @@ impl<'a> Context<'a> {
                 self.error("empty-model", &site, root, message, help);
             }
         }
+        self.check_input_formulas();
+        self.warn_short_tables();
         if self.report.n_errors() == 0 {
             self.warn_idle_bodies(flat);
         }

@@ -65,6 +65,14 @@ pub(crate) struct Context<'a> {
     pub(crate) circuit_starts: Vec<(usize, Quantity, Quantity)>,
     /// The points that stand for charges, circuits first, until they have their joints.
     pub(crate) charges: Vec<Option<Charge>>,
+    /// Inputs that have a formula from the command line.
+    pub(crate) input_formulas: Vec<InputFormula>,
+    /// What stands for calls of `table`.
+    pub(crate) tables: Vec<Expr>,
+    /// Tables over time: file, place, first and last time.
+    pub(crate) table_bounds: Vec<(Text, Span, f64, f64)>,
+    /// Folders against which paths in texts count.
+    pub(crate) text_folders: FxHashMap<FileId, std::path::PathBuf>,
     /// Prescribed motions; their rows come after all joints'.
     pub(crate) ties: Vec<(String, CoordinateTie)>,
     pub(crate) contact: ContactSettings,
@@ -78,6 +86,25 @@ pub(crate) struct Context<'a> {
     pub(crate) mesh_digests: Vec<(String, String)>,
     /// Names and bytes of the mesh files.
     pub(crate) mesh_files: Vec<(String, Vec<u8>)>,
+}
+
+/// An input that follows a formula: `--input knee="2*sin(t)"`.
+#[derive(Clone, Debug)]
+pub(crate) struct InputFormula {
+    pub(crate) name: String,
+    pub(crate) scalar: Scalar,
+    pub(crate) meaning: InputMeaning,
+}
+
+/// What an input with a formula stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum InputMeaning {
+    /// Not looked at yet.
+    Unread,
+    /// Nothing; that was reported, or it is being looked at.
+    Faulty,
+    /// This.
+    Is(Expr),
 }
 
 /// Which names an expression may use besides parameters.
@@ -147,6 +174,10 @@ impl<'a> Context<'a> {
             circuit_names: Vec::new(),
             circuit_starts: Vec::new(),
             charges: Vec::new(),
+            input_formulas: Vec::new(),
+            tables: Vec::new(),
+            table_bounds: Vec::new(),
+            text_folders: FxHashMap::default(),
             ties: Vec::new(),
             contact: ContactSettings::default(),
             material_densities: Vec::new(),
@@ -237,6 +268,11 @@ impl<'a> Context<'a> {
             filled = Text::new(&self.fill(site, text)?, text.span);
             text = &filled;
         }
+        let replaced;
+        if text.text.contains("table") {
+            replaced = self.without_tables(site, text, allowed)?;
+            text = &replaced;
+        }
         let options = ParseOptions { functions_of_time: Some(&[]) };
         let parsed = match self.pool.parse_with_spans(&text.text, &options) {
             Ok(parsed) => parsed,
@@ -257,7 +293,10 @@ impl<'a> Context<'a> {
     ) {
         let message = format!("{}: {}", site.what, error.message);
         let fault = Diagnostic::error("bad-expression", message).element(site.element);
-        let help = error.help.clone().unwrap_or_else(|| "correct the expression".to_owned());
+        let unit = number_of_unit(&text.text)
+            .map(|number| format!("numbers are in SI units and stand alone: write {number}"));
+        let help = unit.or_else(|| error.help.clone());
+        let help = help.unwrap_or_else(|| "correct the expression".to_owned());
         self.push(text.part(error.span.clone()), fault.help(help));
     }
 
@@ -304,6 +343,9 @@ impl<'a> Context<'a> {
     ) -> Option<Expr> {
         if let Some(bound) = self.bound(site.scope, name) {
             return bound.value.map(|_| bound.expr);
+        }
+        if let Some(table) = self.table_stand_in(name) {
+            return Some(table);
         }
         let is_time = name == "t";
         if allowed == Allowed::Constant && (is_time || name.contains('.')) {
@@ -417,4 +459,19 @@ impl<'a> Context<'a> {
 pub(crate) struct Quantity {
     pub(crate) expr: Expr,
     pub(crate) value: f64,
+}
+
+/// The number of a text like `2 kg` or `5s`: a number with a unit behind it.
+pub fn number_of_unit(text: &str) -> Option<&str> {
+    const UNITS: [&str; 34] = [
+        "kg", "g", "t", "m", "mm", "cm", "km", "s", "ms", "min", "h", "N", "kN", "Nm", "N m",
+        "N*m", "rad", "deg", "°", "J", "W", "kW", "Hz", "m/s", "m/s^2", "m/s²", "rad/s", "N/m",
+        "N s/m", "Ns/m", "kg/m^3", "kg/m³", "kg m²", "kg m^2",
+    ];
+    let text = text.trim();
+    let digits = text.trim_start_matches(['+', '-']);
+    let end = digits.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'));
+    let end = end.filter(|&end| end > 0)? + (text.len() - digits.len());
+    let (number, unit) = text.split_at(end);
+    UNITS.contains(&unit.trim()).then_some(number)
 }

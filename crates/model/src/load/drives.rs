@@ -385,6 +385,17 @@ impl<'a> Context<'a> {
                 return None;
             }
         };
+        let coordinates = self.coordinates(id);
+        if !coordinates.is_empty() && coordinates.iter().all(|c| c.kind != kind) {
+            let (given, moves, key) = match kind {
+                CoordinateKind::Length => ("force", "turns", "torque"),
+                CoordinateKind::Angle => ("torque", "slides", "force"),
+            };
+            let type_name = self.builder.model().joints[id.index()].kind.type_name();
+            let message = format!("a joint of type `{type_name}` {moves}: it has no `{given}`");
+            self.error("no-coordinate", &site, scalar.span, message, format!("use `{key}`"));
+            return None;
+        }
         let which = self.which(&site, spec.span, id, spec.coordinate.as_ref(), Some(kind))?;
         let (expr, force) = self.live(&site, scalar)?;
         let axis = JointAxis { joint: id, which };
@@ -429,11 +440,12 @@ impl<'a> Context<'a> {
         let target = self.time_function(&site, scalar.span, expr)?;
         let start = self.start_coordinate(id, which);
         let [at_zero, ..] = target.value(0.0, &mut work_for(&target));
-        if !self.options.allow_open && (at_zero - start).abs() > OPEN_JOINT {
+        // With start values of their own all conditions are looked at together.
+        if !self.options.allow_open && !self.has_starts && (at_zero - start).abs() > OPEN_JOINT {
             let message = format!(
                 "the motion begins at {at_zero}, but the joint stands at {start} at the start"
             );
-            let help = "set the joint's `start`, or add the difference to the motion";
+            let help = "set the joint's `drawn_at`, or add the difference to the motion";
             self.error("open-joint", &site, scalar.span, message, help);
         }
         let tie = CoordinateTie { terms: vec![(id, which, 1.0)], target };

@@ -394,7 +394,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Moves the zero of the coordinate so that it has the given value at the start; returns that value.
+    /// Moves the zero of the coordinate so that it has the given value as drawn; returns that value.
     fn apply_start(
         &mut self,
         joint: &Element<'a, JointSpec>,
@@ -402,17 +402,29 @@ impl<'a> Context<'a> {
         frames: &mut [JointFrame; 2],
     ) -> Option<Expr> {
         let spec = joint.spec;
-        let site = joint.site("start");
-        let (scalar, degrees) = match (&spec.start, &spec.start_deg) {
-            (Some(_), Some(second)) => {
-                let message = "the start is given twice";
-                self.error("place-twice", &site, second.span, message, "keep one of the two");
-                return None;
-            }
-            (Some(scalar), None) => (scalar, false),
-            (None, Some(scalar)) => (scalar, true),
-            (None, None) => return Some(Expr::ZERO),
-        };
+        let site = joint.site("drawn_at");
+        for (old, scalar) in [("start", &spec.start), ("start_deg", &spec.start_deg)] {
+            let Some(scalar) = scalar else { continue };
+            let new = old.replace("start", "drawn_at");
+            let message = format!(
+                "`{old}` of a joint is now called `{new}`: it moves the zero, not the bodies"
+            );
+            let help = format!("write `{new}`; to begin in another posture: [[start]] joint = ...");
+            self.warn("old-key", &joint.site(old), scalar.span, message, help);
+        }
+        let given = [
+            ("drawn_at", &spec.drawn_at, false),
+            ("drawn_at_deg", &spec.drawn_at_deg, true),
+            ("start", &spec.start, false),
+            ("start_deg", &spec.start_deg, true),
+        ];
+        let mut given = given.into_iter().filter_map(|(k, s, deg)| s.as_ref().map(|s| (k, s, deg)));
+        let Some((key, scalar, degrees)) = given.next() else { return Some(Expr::ZERO) };
+        if let Some((_, second, _)) = given.next() {
+            let message = "the value as drawn is given twice";
+            self.error("place-twice", &site, second.span, message, "keep one of the two");
+            return None;
+        }
         let mut start = self.quantity(&site, scalar)?;
         let value = start.value;
         if degrees {
@@ -429,9 +441,8 @@ impl<'a> Context<'a> {
                 frames[0].origin -= z * value;
             }
             name => {
-                let key = if degrees { "start_deg" } else { "start" };
                 let message = format!("a joint of type `{name}` has no `{key}`");
-                let help = "`start` is for hinge, slider and rail, `start_deg` for hinge";
+                let help = "`drawn_at` is for hinge, slider and rail, `drawn_at_deg` for hinge";
                 self.error("unused-key", &site, scalar.span, message, help);
                 return None;
             }

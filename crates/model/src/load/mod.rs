@@ -8,6 +8,7 @@
 mod bodies;
 mod build;
 mod circuits;
+mod colors;
 mod conditions;
 mod context;
 mod curves;
@@ -31,7 +32,9 @@ mod sources;
 mod start;
 mod state;
 mod strength;
+mod tables;
 
+pub use context::number_of_unit;
 pub use files::{FileFault, FileSet, Folder, Opened, read_regular};
 pub use joints::OPEN_JOINT;
 pub use run::{ENGINES, SOLVERS, solver_today};
@@ -55,8 +58,11 @@ use crate::spec::{Report, Text};
 /// How to load a model.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// Other values for parameters, name and expression: `--set l=2`.
+    /// Other values for parameters, name and expression: `--set l=2`. Also starts of joints, `start.elbow` (`start.elbow.angle_deg`,
+    /// `start.elbow.rate`, ...), and values or formulas of inputs, `input.knee`.
     pub overrides: Vec<(String, String)>,
+    /// Files that expressions may name beside those of the model's folder, by the name they are called there: tables of the command line.
+    pub data: Vec<(String, Vec<u8>)>,
     /// What a model may ask of the machine.
     pub limits: Limits,
     /// Folder below which part files and meshes are read. `load_path` takes the file's own if this is `None`;
@@ -84,7 +90,7 @@ pub struct Loaded {
     pub sources: SourceMap,
     /// What its user should know.
     pub warnings: Vec<Diagnostic>,
-    /// Mesh files by path below the model's folder, with the BLAKE3 hash of their bytes.
+    /// Mesh files and tables by path below the model's folder, with the BLAKE3 hash of their bytes.
     pub meshes: Vec<(String, String)>,
     /// The bytes of the mesh files, in the same order.
     pub mesh_files: Vec<(String, Vec<u8>)>,
@@ -226,6 +232,12 @@ fn load(
     let name = sources.root().model.as_ref().and_then(|m| m.name.as_ref());
     let name = name.map_or_else(|| stem.to_owned(), |n| n.text.clone());
     let mut context = Context::new(options, report, &name, overrides, folder);
+    context.text_folders = sources.folders();
+    let root_folder = context.text_folders.get(&root_id).cloned();
+    // Values from the command line speak of files beside the model.
+    for (scalar, _) in context.overrides.values() {
+        context.text_folders.insert(scalar.span.file, root_folder.clone().unwrap_or_default());
+    }
     context.build(&sources);
     context.finish()
 }

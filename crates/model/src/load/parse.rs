@@ -2,6 +2,7 @@
 
 use toml::de::DeTable;
 
+use super::context::number_of_unit;
 use super::nesting::too_deep;
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
@@ -27,10 +28,15 @@ pub(crate) fn parse_file<T: Fields>(
         return None;
     }
     let (table, errors) = DeTable::parse_recoverable(&text);
+    // What comes behind an open bracket was read as part of the list.
+    let open = if errors.is_empty() { None } else { unclosed(&text) };
     let mut lines: Vec<usize> = Vec::new();
     let mut broken: Vec<String> = Vec::new();
     for error in &errors {
         let range = error.span().unwrap_or(text.len()..text.len());
+        if open.is_some_and(|open| range.start >= open) {
+            continue;
+        }
         // One fault of a line is enough; those behind it mostly follow from it.
         let line = report.sources.get(file).map_or(0, |f| f.line_column(range.start).0);
         if lines.contains(&line) {
@@ -40,10 +46,18 @@ pub(crate) fn parse_file<T: Fields>(
         let mut fault = Diagnostic::error("syntax", sentence(error.message()));
         fault.element = element_at(&text, range.start);
         broken.extend(fault.element.clone());
-        if let Some(help) = syntax_help(error.message()) {
+        let unit = number_at(&text, range.start)
+            .map(|number| format!("numbers are in SI units and stand alone: write {number}"));
+        if let Some(help) = unit.or_else(|| syntax_help(error.message()).map(str::to_owned)) {
             fault = fault.help(help);
         }
         report.push(Some(Span::new(file, range)), fault);
+    }
+    if let Some(open) = open {
+        let mut fault = Diagnostic::error("syntax", "not valid TOML: this bracket is not closed");
+        fault.element = element_at(&text, open);
+        report.push(Some(Span::new(file, open..open + 1)), fault.help("close the bracket"));
+        return None;
     }
     let whole = Span::new(file, 0..0);
     let n_faults = report.n_faults();
@@ -69,6 +83,87 @@ fn syntax_help(message: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Where a bracket is opened that is still open when the next key or table begins, or at the end.
+fn unclosed(text: &str) -> Option<usize> {
+    /// Whether a line can only be a new key or table: nothing like it stands in a list.
+    fn begins_anew(line: &str) -> bool {
+        let line = line.trim_start();
+        let word = |text: &str| {
+            let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')));
+            text.split_at(end.unwrap_or(text.len())).0.len()
+        };
+        if let Some(header) = line.strip_prefix('[') {
+            let header = header.strip_prefix('[').unwrap_or(header);
+            let n = word(header);
+            let letter = header.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            return letter && header[n..].starts_with(']');
+        }
+        let n = word(line);
+        n > 0 && line[n..].trim_start().starts_with('=')
+    }
+    let mut open: Vec<(usize, u8)> = Vec::new();
+    let mut begin = 0;
+    let mut in_text: Option<&str> = None;
+    for line in text.split_inclusive('\n') {
+        if in_text.is_none() && begins_anew(line) {
+            if let Some(&(at, b'[')) = open.last() {
+                return Some(at);
+            }
+            let header = line.trim_start().starts_with('[');
+            if let (Some(&(at, _)), true) = (open.last(), header) {
+                return Some(at);
+            }
+            if header {
+                begin += line.len();
+                continue;
+            }
+        }
+        let bytes = line.as_bytes();
+        let mut i = 0;
+        while i < bytes.len() {
+            if let Some(end) = in_text {
+                if end.starts_with('"') && bytes[i] == b'\\' {
+                    i += 2;
+                } else if line.get(i..).is_some_and(|rest| rest.starts_with(end)) {
+                    in_text = None;
+                    i += end.len();
+                } else {
+                    i += 1;
+                }
+                continue;
+            }
+            match bytes[i] {
+                b'#' => break,
+                b'"' | b'\'' => {
+                    let three = if bytes[i] == b'"' { "\"\"\"" } else { "\'\'\'" };
+                    let long = line[i..].starts_with(three);
+                    let mark = if long { three } else { &three[..1] };
+                    in_text = Some(mark);
+                    i += mark.len();
+                    continue;
+                }
+                bracket @ (b'[' | b'{') => open.push((begin + i, bracket)),
+                b']' | b'}' => _ = open.pop(),
+                _ => {}
+            }
+            i += 1;
+        }
+        // A text of one line ends with it.
+        in_text = in_text.filter(|end| end.len() == 3);
+        begin += line.len();
+    }
+    open.first().map(|(at, _)| *at)
+}
+
+/// The number on the line of a place where a unit stands behind it: `mass = 2 kg`.
+fn number_at(text: &str, offset: usize) -> Option<&str> {
+    let offset = text.floor_char_boundary(offset);
+    let begin = text[..offset].rfind('\n').map_or(0, |i| i + 1);
+    let line = text[begin..].lines().next()?;
+    let (_, value) = line.split_once('=')?;
+    number_of_unit(value.split('#').next()?)
 }
 
 /// The element whose table holds a place: "joint `elbow`". Works on text that does not parse, line by line.
@@ -105,6 +200,16 @@ fn element_at(text: &str, offset: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn open_brackets_are_found_where_they_open() {
+        assert_eq!(unclosed("a = [1, 2\nb = 3\n"), Some(4));
+        assert_eq!(unclosed("a = [[0, 1],\n  [2, 3]]\n[[body]]\nx = \"]\" # [\n"), None);
+        assert_eq!(unclosed("a = [1,\n[[body]]\n"), Some(4));
+        assert_eq!(unclosed("a = { b = 1,\n c = 2 }\n"), None);
+        assert_eq!(unclosed("a = { b = 1\n[run]\n"), Some(4));
+        assert_eq!(unclosed("a = \"\"\"[\n\"\"\"\nb = [1"), Some(18));
+    }
 
     #[test]
     fn syntax_faults_name_the_element() {

@@ -1,12 +1,17 @@
 //! `[model]` and `[run]`, and numbers with bounds.
 
-use super::context::{Context, Site};
+use gelenk_expr::ParseOptions;
+
+use super::context::{Allowed, Context, InputFormula, InputMeaning, Site};
 use super::scope::ScopeId;
 use crate::impact::ImpactLaw;
 use crate::settings::{Flight, RunSettings};
 use crate::source::Span;
 use crate::spec::tables::{FileSpec, ModelSpec, RunSpec};
-use crate::spec::{Scalar, did_you_mean};
+use crate::spec::{Scalar, ScalarSource, did_you_mean};
+
+/// What the command line calls an input: `--input knee=2` is the override `input.knee`.
+pub(crate) const OVERRIDE: &str = "input.";
 
 /// Engines that `[run]` may name.
 pub const ENGINES: [&str; 3] = ["impulse", "dae", "lagrange"];
@@ -61,9 +66,89 @@ impl Context<'_> {
                 let message = format!("`{}` cannot be the name of an input", name.text);
                 let help = "use letters, digits and `_`, and begin with a letter";
                 self.error("bad-name", &site, name.span, message, help);
-            } else if let Some(value) = self.number(&site, value) {
-                self.builder.input(&name.text, value);
+                continue;
             }
+            let given = self.overrides.get_mut(&format!("{OVERRIDE}{}", name.text));
+            let given = given.map(|(scalar, used)| {
+                *used = true;
+                scalar.clone()
+            });
+            match given {
+                Some(scalar) if self.changes_with_time(&scalar) => {
+                    let formula = InputFormula {
+                        name: name.text.clone(),
+                        scalar,
+                        meaning: InputMeaning::Unread,
+                    };
+                    self.input_formulas.push(formula);
+                }
+                given => {
+                    if let Some(value) = self.number(&site, given.as_ref().unwrap_or(value)) {
+                        self.builder.input(&name.text, value);
+                    }
+                }
+            }
+        }
+        let mut unknown: Vec<(String, Span)> = self
+            .overrides
+            .iter()
+            .filter(|(_, (_, used))| !used)
+            .filter_map(|(name, (s, _))| Some((name.strip_prefix(OVERRIDE)?.to_owned(), s.span)))
+            .collect();
+        unknown.sort_by_key(|(_, span)| *span);
+        for (name, span) in unknown {
+            let known = file.inputs.0.iter().map(|(name, _)| name.text.as_str());
+            let help = if file.inputs.0.is_empty() {
+                "the model has no [inputs]".to_owned()
+            } else {
+                did_you_mean(&name, known).unwrap_or_else(|| {
+                    let all: Vec<_> = file.inputs.0.iter().map(|(n, _)| n.text.as_str()).collect();
+                    format!("the inputs are {}", all.join(", "))
+                })
+            };
+            let site = Site::new(ScopeId::ROOT, "--input", "value");
+            self.error("unknown-name", &site, span, format!("there is no input `{name}`"), help);
+        }
+    }
+
+    /// Whether a text from the command line speaks of time or state.
+    fn changes_with_time(&mut self, scalar: &Scalar) -> bool {
+        let ScalarSource::Expression(text) = &scalar.source else { return false };
+        if text.text.contains("table") {
+            return true;
+        }
+        let options = ParseOptions { functions_of_time: Some(&[]) };
+        let Ok(parsed) = self.pool.parse_with_spans(&text.text, &options) else { return false };
+        parsed.identifiers.iter().any(|(_, name)| name == "t" || name.contains('.'))
+    }
+
+    /// What an input with a formula from the command line stands for, if it has one; its faults are reported at the first look.
+    pub(crate) fn input_formula(&mut self, name: &str) -> Option<InputMeaning> {
+        let i = self.input_formulas.iter().position(|formula| formula.name == name)?;
+        if !matches!(self.input_formulas[i].meaning, InputMeaning::Unread) {
+            return Some(self.input_formulas[i].meaning);
+        }
+        // A formula over itself finds this.
+        self.input_formulas[i].meaning = InputMeaning::Faulty;
+        let scalar = self.input_formulas[i].scalar.clone();
+        let element = format!("input `{name}`");
+        let site = Site::new(ScopeId::ROOT, &element, "value");
+        let n_errors = self.report.n_errors();
+        let expr = self.scalar_expr(&site, &scalar, Allowed::State);
+        if expr.is_none() && self.report.n_errors() == n_errors {
+            let message = format!("the input `{name}` is a formula over itself");
+            self.error("bad-expression", &site, scalar.span, message, "break the circle");
+        }
+        let meaning = expr.map_or(InputMeaning::Faulty, InputMeaning::Is);
+        self.input_formulas[i].meaning = meaning;
+        Some(meaning)
+    }
+
+    /// Looks at formulas of inputs that nothing uses, too.
+    pub(crate) fn check_input_formulas(&mut self) {
+        let names: Vec<String> = self.input_formulas.iter().map(|f| f.name.clone()).collect();
+        for name in names {
+            let _ = self.input_formula(&name);
         }
     }
 

@@ -129,6 +129,11 @@ impl Sources {
         self.folders.get(&file).map(PathBuf::as_path)
     }
 
+    /// The folders of all texts.
+    pub(crate) fn folders(&self) -> FxHashMap<FileId, PathBuf> {
+        self.folders.clone()
+    }
+
     /// Tables without anything in them.
     pub(crate) fn nothing(&self) -> &Contents {
         &self.nothing

@@ -2,7 +2,7 @@
 
 use gelenk_expr::Expr;
 
-use super::context::{Allowed, Context, Site};
+use super::context::{Allowed, Context, InputMeaning, Site};
 use super::names::Kind;
 use crate::body::{BodyId, BodyKind};
 use crate::joint::JointId;
@@ -94,6 +94,11 @@ impl Context<'_> {
             let help = "inputs may stand in forces, motors and drives";
             self.error("not-a-time-function", site, span, message, help);
             return None;
+        }
+        match self.input_formula(name) {
+            Some(InputMeaning::Is(formula)) => return Some(formula),
+            Some(_) => return None,
+            None => {}
         }
         let model = self.builder.model();
         let Some(i) = model.input(name) else {

@@ -105,12 +105,14 @@ impl<'a> Context<'a> {
             return None;
         }
         let start = self.start_coordinate(id, limit.which);
-        if start < limit.min - OPEN_JOINT || start > limit.max + OPEN_JOINT {
+        let outside = start < limit.min - OPEN_JOINT || start > limit.max + OPEN_JOINT;
+        // With start values of their own all limits are looked at there.
+        if outside && !self.has_starts {
             let message = format!(
                 "the joint starts at {start}, outside its limits from {} to {}",
                 limit.min, limit.max
             );
-            let help = "move the bodies, set the joint's `start`, or change the limits";
+            let help = "move the bodies, set the joint's `drawn_at`, or change the limits";
             self.error("out-of-range", &site, spec.span, message, help);
         }
         let ends = [min_expr, max_expr];

@@ -13,7 +13,10 @@ mod values;
 
 pub use reference::reference;
 pub use schema::json_schema;
-pub use values::{Named, OneOrMany, PerCoordinate, Scalar, ScalarSource, Text, Vec3Spec};
+pub use values::{
+    Direction, Named, NumberOrVector, OneOrMany, PerCoordinate, Scalar, ScalarSource, Text,
+    Vec3Spec,
+};
 
 pub(crate) use read::{Fields, FromToml, Reader, Report, Value, read_keys, read_table};
 pub(crate) use schema::Definitions;

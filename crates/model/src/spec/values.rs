@@ -299,6 +299,92 @@ impl FromToml for PerCoordinate {
     }
 }
 
+/// A direction: a vector of three numbers, or an axis by its name: "x", "y", "z", "-x", "-y", "-z".
+#[derive(Clone, Debug)]
+pub struct Direction(pub Vec3Spec);
+
+impl std::ops::Deref for Direction {
+    type Target = Vec3Spec;
+
+    fn deref(&self) -> &Vec3Spec {
+        &self.0
+    }
+}
+
+impl FromToml for Direction {
+    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Self {
+        let DeValue::String(name) = value.get_ref() else {
+            return Direction(<Vec3Spec>::read(value, reader));
+        };
+        let span = reader.span(value);
+        let (sign, letter) = match name.strip_prefix('-') {
+            Some(letter) => (-1.0, letter),
+            None => (1.0, name.strip_prefix('+').unwrap_or(name)),
+        };
+        let Some(axis) = ["x", "y", "z"].iter().position(|known| *known == letter) else {
+            let message = format!("`{name}` is not an axis");
+            let help = "write [0, 1, 0], or one of \"x\", \"y\", \"z\", \"-x\", \"-y\", \"-z\"";
+            reader.error("wrong-type", span, message, Some(help.to_owned()));
+            return Direction::poison(span);
+        };
+        Direction(std::array::from_fn(|k| {
+            let (value, digits) = match (k == axis, sign < 0.0) {
+                (true, true) => (-1.0, "-1"),
+                (true, false) => (1.0, "1"),
+                (false, _) => (0.0, "0"),
+            };
+            Scalar { span, source: ScalarSource::Number(value, digits.to_owned()) }
+        }))
+    }
+
+    fn poison(span: Span) -> Self {
+        Direction(<Vec3Spec>::poison(span))
+    }
+
+    fn schema(schema: &mut Definitions) -> Json {
+        let vector = <Vec3Spec>::schema(schema);
+        json!({ "anyOf": [vector, { "type": "string", "enum": ["x", "y", "z", "-x", "-y", "-z"] }] })
+    }
+}
+
+/// A number, or a vector of three.
+#[derive(Clone, Debug)]
+pub enum NumberOrVector {
+    /// A number.
+    Number(Scalar),
+    /// A vector, with its place.
+    Vector(Span, Vec3Spec),
+}
+
+impl NumberOrVector {
+    /// Its place.
+    pub fn span(&self) -> Span {
+        match self {
+            NumberOrVector::Number(number) => number.span,
+            NumberOrVector::Vector(span, _) => *span,
+        }
+    }
+}
+
+impl FromToml for NumberOrVector {
+    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Self {
+        match value.get_ref() {
+            DeValue::Array(_) => {
+                NumberOrVector::Vector(reader.span(value), <Vec3Spec>::read(value, reader))
+            }
+            _ => NumberOrVector::Number(Scalar::read(value, reader)),
+        }
+    }
+
+    fn poison(span: Span) -> Self {
+        NumberOrVector::Number(Scalar::poison(span))
+    }
+
+    fn schema(schema: &mut Definitions) -> Json {
+        json!({ "anyOf": [Scalar::schema(schema), <Vec3Spec>::schema(schema)] })
+    }
+}
+
 /// A table whose keys are names, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Named<T>(pub Vec<(Text, T)>);

@@ -6,7 +6,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::numbers::Numbers;
 use super::{Shift, VariedBody, VariedJoint, cross, displaced, still};
 use crate::body::{BodyId, BodyKind};
-use crate::description::{Description, JointGeometry, VecExpr};
+use crate::description::{Description, JointGeometry, JointStart, StartEntry, VecExpr};
 use crate::joint::{Joint, JointId, JointKind};
 use crate::math::norm;
 use crate::model::Model;
@@ -104,6 +104,7 @@ pub(super) fn start(
     model: &Model,
     description: &Description,
     drawn: &Drawn,
+    joints: &[VariedJoint],
     numbers: &mut Numbers,
 ) -> Result<(Vec<Pose<Dual>>, Vec<Twist<Dual>>), String> {
     let mut poses = drawn.poses.clone();
@@ -113,7 +114,14 @@ pub(super) fn start(
         let lever = -(pose.rot * body.origin);
         twists.push(Twist { s_dot: velocity + omega.cross(&lever), omega });
     }
-    for values in &description.starts {
+    for entry in &description.starts {
+        let values = match entry {
+            StartEntry::Body(values) => values,
+            StartEntry::Joint(values) => {
+                carry(model, values, joints, numbers, &mut poses, &mut twists)?;
+                continue;
+            }
+        };
         let i = values.body.index();
         let origin = drawn.bodies[i].origin;
         let (pose, twist) = (&mut poses[i], &mut twists[i]);
@@ -141,6 +149,110 @@ pub(super) fn start(
         twist.omega = rates.omega.map(Dual::from) + changes(&twist.omega);
     }
     Ok((poses, twists))
+}
+
+/// A start value of a joint: what the joint carries moves along its coordinate.
+fn carry(
+    model: &Model,
+    values: &JointStart,
+    joints: &[VariedJoint],
+    numbers: &Numbers,
+    poses: &mut [Pose<Dual>],
+    twists: &mut [Twist<Dual>],
+) -> Result<(), String> {
+    let (id, which) = (values.axis.joint, values.axis.which);
+    let joint = &model.joints[id.index()];
+    let number = |e: &Option<_>| e.map(|e| numbers.number(e)).transpose();
+    let (value, rate) = (number(&values.value)?, number(&values.rate)?);
+    let shifts = &joints[id.index()].shifts;
+    let moves = |pose: &Pose<Dual>| !pose.s.iter().chain(&pose.rot).all(still);
+    let given = [value, rate];
+    let changes = given.iter().flatten().any(|x| !still(x))
+        || shifts.iter().any(|(_, shift)| !shift.is_none())
+        || poses.iter().any(moves)
+        || twists.iter().any(|twist| !twist.s_dot.iter().chain(&twist.omega).all(still));
+    if !changes {
+        return Ok(());
+    }
+    let name = &joint.name;
+    let Some(carried) = &values.carried else {
+        return Err(format!(
+            "the start of joint `{name}` closes loops, and no derivative of that by a parameter is known"
+        ));
+    };
+    // Frames on a, and where b's point is, in the world.
+    let [a, b] = joint.bodies.map(BodyId::index);
+    let frames = joint.kind.frames();
+    let near: Vec<f64> = model.start.coordinate.clone();
+    let (origin, axes, point, q, q_dot) = displaced(poses, twists, shifts, |poses, twists| {
+        let origin = poses[a].s + poses[a].turn(&frames[0].origin);
+        let axes = poses[a].rot * frames[0].axes.map(Dual::from);
+        let point = poses[b].s + poses[b].turn(&frames[1].origin);
+        let at = Instant { t: Dual::default(), poses, twists, coordinates: &near };
+        let q = model.joint_coordinate(id, which, &at);
+        (origin, axes, point, q, model.joint_velocity(id, which, &at))
+    });
+    let column = |k: usize| -> Vector3<Dual> { axes.column(k).into() };
+    // Along which the coordinate slides, or about which and where it turns.
+    let (slide, turn, at) = match (&joint.kind, which) {
+        (JointKind::Hinge(_), _) => (None, Some(column(2)), origin),
+        (JointKind::Slider(_) | JointKind::Rail(_), _) => (Some(column(2)), None, origin),
+        (JointKind::Cylindrical(_), 0) => (Some(column(2)), None, origin),
+        (JointKind::Cylindrical(_), _) => (None, Some(column(2)), origin),
+        (JointKind::Planar(_), 2) => (None, Some(column(2)), point),
+        (JointKind::Planar(_) | JointKind::Translation(_), k) => (Some(column(k)), None, origin),
+        _ => {
+            let kind = joint.kind.type_name();
+            return Err(format!(
+                "the start of joint `{name}` has no derivative by a parameter: it is a joint of type `{kind}`"
+            ));
+        }
+    };
+    let sign = Dual::from(if carried.second { 1.0 } else { -1.0 });
+    let other = if carried.second { a } else { b };
+    let (frame, motion) = (poses[other], twists[other]);
+    let mut rotation = Matrix3::identity();
+    let mut shift = zero();
+    if let Some(value) = value {
+        let by = sign * (value - q);
+        match (turn, slide) {
+            (Some(n), _) => {
+                let (c, s) = (by.chain(by.v.cos(), -by.v.sin()), by.chain(by.v.sin(), by.v.cos()));
+                let dyad = n * n.transpose();
+                let rest = Matrix3::identity() - dyad;
+                rotation = dyad + rest * c + cross(&n) * s;
+            }
+            (None, Some(d)) => shift = d * by,
+            (None, None) => {}
+        }
+    }
+    let push = match rate {
+        // A slide turns with nothing, a turn keeps its axis: the rate before is that after.
+        Some(rate) => sign * (rate - q_dot),
+        None => Dual::default(),
+    };
+    // Where the turning point comes to lie.
+    let pivot = at + shift;
+    for body in &carried.bodies {
+        let i = body.index();
+        let before = poses[i].s;
+        let after = pivot + rotation * (before - at);
+        let beside = twists[i].s_dot - motion.s_dot - motion.omega.cross(&(before - frame.s));
+        let spin = twists[i].omega - motion.omega;
+        poses[i] = Pose { s: after, rot: rotation * poses[i].rot };
+        let mut s_dot = motion.s_dot + motion.omega.cross(&(after - frame.s)) + rotation * beside;
+        let mut omega = motion.omega + rotation * spin;
+        match (turn, slide) {
+            (Some(n), _) => {
+                omega += n * push;
+                s_dot += (n * push).cross(&(after - pivot));
+            }
+            (None, Some(d)) => s_dot += d * push,
+            (None, None) => {}
+        }
+        twists[i] = Twist { s_dot, omega };
+    }
+    Ok(())
 }
 
 pub(super) fn joints(

@@ -178,7 +178,7 @@ impl Variation {
         let gravity = numbers.vector(&description.gravity)?;
         let drawn = geometry::drawn(model, description, &mut numbers)?;
         let joints = geometry::joints(model, description, &drawn, &mut numbers)?;
-        let (poses, twists) = geometry::start(model, description, &drawn, &mut numbers)?;
+        let (poses, twists) = geometry::start(model, description, &drawn, &joints, &mut numbers)?;
         let coordinates = geometry::coordinates(model, &drawn, &joints);
         let (forces, constants) =
             laws::forces(model, description, &drawn, &joints, &coordinates, &mut numbers)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gelenk_model::{Diagnostics, Limits, LoadOptions, Loaded, load_path};
 
-use crate::common::{close, close_vec};
+use crate::common::{close, close_vec, faults_with, load_with, signals};
 
 fn write(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
@@ -176,4 +176,118 @@ fn materials_and_filters() {
     assert_eq!(contact.groups, ["toys", "flat"]);
     let codes: Vec<&str> = loaded.warnings.iter().map(|d| d.code).collect();
     assert!(codes.is_empty(), "{codes:?}");
+}
+
+/// A body on a rail pushed by what an expression says.
+fn pushed(push: &str) -> String {
+    format!(
+        "[run]\nduration = 2\n[[body]]\nname = \"b\"\nmass = 1\ninertia = [1, 1, 1]\n[[joint]]\nname = \"j\"\ntype = \"slider\"\n\
+         between = [\"world\", \"b\"]\npoint = [0, 0, 0]\naxis = \"x\"\nmotor = {{ force = '{push}' }}\n"
+    )
+}
+
+fn with_data(files: &[(&str, &str)]) -> LoadOptions {
+    let data = files.iter().map(|(n, t)| ((*n).to_owned(), t.as_bytes().to_vec())).collect();
+    LoadOptions { data, ..LoadOptions::default() }
+}
+
+#[test]
+fn tables_of_one_argument() {
+    let wave = "t [s],a,b [N]\n0,0,5\n0.5,1,4\n1,4,3\n1.5,9,2\n2,16,1\n";
+    let options = with_data(&[("wave.csv", wave)]);
+    let at = |formula: &str, t: f64| signals(&load_with(&pushed(formula), &options).model, t)[0];
+    // y = (2t)²: linear between, exact where it is cubic, stairs where it is held.
+    close(at("table(\"wave.csv:a\", t)", 0.75), 2.5);
+    close(at("table(\"wave.csv:2\", t, \"cubic\")", 0.75), 2.25);
+    close(at("table(\"wave.csv:2\", t, \"cubic\")", 1.9), 14.44);
+    close(at("table(\"wave.csv:a\", t, \"held\")", 0.99), 1.0);
+    close(at("table(\"wave.csv:a\", t, \"held\")", 1.0), 4.0);
+    // Names without their units; the ends hold; arguments are expressions, tables too.
+    close(at("table(\"wave.csv:b\", 2*t)", 0.5), 3.0);
+    close(at("table(\"wave.csv:b\", t - 3)", 0.0), 5.0);
+    close(at("table(\"wave.csv:b\", t)", 9.0), 1.0);
+    close(at("1 + 2*table(\"wave.csv:b\", table(\"wave.csv:a\", t)/8)", 1.0), 1.0 + 2.0 * 4.0);
+    close(at("table(\"wave.csv:a\", joint.j.position + 1)", 0.0), 4.0);
+    // Each knot is a switching function.
+    let model = load_with(&pushed("table(\"wave.csv:a\", t)"), &options).model;
+    assert_eq!(model.signals.n_kinks(), 5);
+    // The file is kept for recordings.
+    let loaded = load_with(&pushed("table(\"wave.csv:a\", t)"), &options);
+    assert_eq!(loaded.mesh_files, [("wave.csv".to_owned(), wave.as_bytes().to_vec())]);
+    assert!(loaded.canonical_text().contains("mesh wave.csv"));
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    let longer = pushed("table(\"wave.csv:a\", t)").replace("duration = 2", "duration = 3");
+    let warned = load_with(&longer, &options).warnings;
+    assert_eq!(warned.iter().map(|w| w.code).collect::<Vec<_>>(), ["table-ends"]);
+    assert!(warned[0].message.contains("from t = 0 s to 2 s"), "{}", warned[0].message);
+}
+
+#[test]
+fn tables_have_derivatives() {
+    let options = with_data(&[("wave.csv", "0,0\n0.5,1\n1,4\n1.5,9\n2,16\n")]);
+    // The rate of a target that is a table over time is that of the table.
+    let text = pushed("0").replace(
+        "motor = { force = '0' }",
+        "drive = { position = 'table(\"wave.csv\", t, \"cubic\")', stiffness = 1, damping = 1 }",
+    );
+    let model = load_with(&text, &options).model;
+    let values = signals(&model, 0.8);
+    assert!(values.iter().any(|v| (v - 4.0 * 0.8 * 0.8).abs() < 1e-12), "{values:?}");
+    assert!(values.iter().any(|v| (v - 8.0 * 0.8).abs() < 1e-12), "{values:?}");
+}
+
+#[test]
+fn tables_of_two_arguments() {
+    let map = "rpm\\load,0,1,3\n0,0,1,3\n10,10,12,16\n";
+    let options = with_data(&[("map.csv", map), ("plain.csv", "0 0 1 3\n0 0 1 3\n10 10 12 16\n")]);
+    let at = |formula: &str| signals(&load_with(&pushed(formula), &options).model, 1.0)[0];
+    for file in ["map.csv", "plain.csv"] {
+        // z = x + y + x y / 10 at the knots: bilinear, so exact between them.
+        let z = |x: f64, y: f64| x + y + 0.1 * x * y;
+        close(at(&format!("table(\"{file}\", 4*t, 2.5*t)")), z(4.0, 2.5));
+        close(at(&format!("table(\"{file}\", 7*t, t/2)")), z(7.0, 0.5));
+        close(at(&format!("table(\"{file}\", 70*t, 9*t)")), z(10.0, 3.0));
+        close(at(&format!("table(\"{file}\", 4*t, 2.5*t, \"held\")")), z(0.0, 1.0));
+    }
+}
+
+#[test]
+fn faults_of_tables() {
+    let options = with_data(&[
+        ("wave.csv", "t,a\n0,0\n1,4\n"),
+        ("back.csv", "0,0\n1,4\n0.5,2\n"),
+        ("three.csv", "0,0,1\n1,4,2\n"),
+        ("words.csv", "t,a\n0,0\n1,x\n"),
+        ("one.csv", "0,1\n"),
+    ]);
+    for (formula, fault, word) in [
+        ("table(\"wvae.csv\", t)", "no-folder", "has no folder"),
+        ("table(\"wave.csv\")", "bad-expression", "one or two arguments"),
+        ("table(\"wave.csv\", t, \"curly\")", "bad-expression", "one or two arguments"),
+        ("table(\"wave.csv\", t", "bad-expression", "is open"),
+        ("table(\"wave.csv:b\", t)", "bad-table", "has no column `b`"),
+        ("table(\"three.csv\", t)", "bad-table", "has 3 columns"),
+        ("table(\"back.csv\", t)", "bad-table", "0.5 comes after 1"),
+        ("table(\"words.csv\", t)", "bad-table", "`x` in line 3"),
+        ("table(\"one.csv\", t)", "bad-table", "2 or more"),
+        ("table(\"wave.csv\", u)", "unknown-name", "u"),
+        ("table(t)", "bad-expression", "one or two arguments"),
+    ] {
+        assert_eq!(faults_with(&pushed(formula), &options), [fault], "{formula}");
+        let told =
+            gelenk_model::load_text("m", &pushed(formula), &options).unwrap_err().to_string();
+        assert!(told.contains(word), "{told}");
+    }
+}
+
+#[test]
+fn tables_are_read_beside_the_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("wave.csv"), "0,1\n2,5\n").expect("written");
+    let path = folder.path().join("m.toml");
+    std::fs::write(&path, pushed("table(\"wave.csv\", t)")).expect("written");
+    let model = gelenk_model::load_path(&path, &LoadOptions::default()).expect("loads").model;
+    close(signals(&model, 0.5)[0], 2.0);
+    std::fs::write(&path, pushed("table(\"../wave.csv\", t)")).expect("written");
+    assert!(gelenk_model::load_path(&path, &LoadOptions::default()).is_err());
 }

@@ -98,12 +98,12 @@ fn open_joints_are_refused_unless_asked_for() {
 #[test]
 fn start_moves_the_zero() {
     let keys = "point = [1, 1, 1]\naxis = [0, 0, 1]\n";
-    let model = load(&joint("hinge", &format!("{keys}start_deg = 30"))).model;
+    let model = load(&joint("hinge", &format!("{keys}drawn_at_deg = 30"))).model;
     close(model.start.coordinate[0], 30_f64.to_radians());
-    let model = load(&joint("slider", &format!("{keys}start = -0.25"))).model;
+    let model = load(&joint("slider", &format!("{keys}drawn_at = -0.25"))).model;
     close(model.start.coordinate[0], -0.25);
     assert!(worst_gap(&model) < 1e-14);
-    assert_eq!(faults(&joint("ball", "point = [1, 1, 1]\nstart = 1")), ["unused-key"]);
+    assert_eq!(faults(&joint("ball", "point = [1, 1, 1]\ndrawn_at = 1")), ["unused-key"]);
 }
 
 #[test]
@@ -157,8 +157,7 @@ fn coordinates_by_name() {
 
 #[test]
 fn prescribed_motion() {
-    let keys =
-        "point = [1, 1, 1]\naxis = [0, 0, 1]\nstart = 0.2\nmotion = { angle = \"0.2 + sin(3*t)\" }";
+    let keys = "point = [1, 1, 1]\naxis = [0, 0, 1]\ndrawn_at = 0.2\nmotion = { angle = \"0.2 + sin(3*t)\" }";
     let model = load(&joint("hinge", keys)).model;
     let RowKind::Tie(tie) = &model.rows[1].kind else { panic!() };
     let mut work = model.work();
@@ -166,7 +165,7 @@ fn prescribed_motion() {
     close(f, 0.2 + 0.3_f64.sin());
     close(f_dot, 3.0 * 0.3_f64.cos());
     close(f_ddot, -9.0 * 0.3_f64.sin());
-    assert_eq!(faults(&joint("hinge", &keys.replace("start = 0.2\n", ""))), ["open-joint"]);
+    assert_eq!(faults(&joint("hinge", &keys.replace("drawn_at = 0.2\n", ""))), ["open-joint"]);
     let state = keys.replace("sin(3*t)", "0*joint.j.angle");
     assert_eq!(faults(&joint("hinge", &state)), ["not-a-time-function"]);
 }
@@ -174,7 +173,7 @@ fn prescribed_motion() {
 #[test]
 fn gears() {
     let text = "[[body]]\nname = \"a\"\nmass = 1\ninertia = [1, 1, 1]\n[[body]]\nname = \"b\"\nmass = 1\ninertia = [1, 1, 1]\nposition = [1, 0, 0]\n\
-        [[joint]]\nname = \"ja\"\ntype = \"hinge\"\nbetween = [\"world\", \"a\"]\npoint = [0, 0, 0]\naxis = [0, 0, 1]\nstart = 0.5\n\
+        [[joint]]\nname = \"ja\"\ntype = \"hinge\"\nbetween = [\"world\", \"a\"]\npoint = [0, 0, 0]\naxis = [0, 0, 1]\ndrawn_at = 0.5\n\
         [[joint]]\nname = \"jb\"\ntype = \"hinge\"\nbetween = [\"world\", \"b\"]\npoint = [1, 0, 0]\naxis = [0, 0, 1]\n\
         [[gear]]\nname = \"g\"\njoints = [\"ja\", \"jb\"]\nratio = -2\ntolerance = 1e-7\n";
     let model = load(text).model;

@@ -4,7 +4,9 @@ use serde_json::{Value as Json, json};
 use toml::de::DeValue;
 
 use crate::source::Span;
-use crate::spec::{Definitions, FromToml, OneOrMany, Reader, Scalar, Text, Vec3Spec, spec};
+use crate::spec::{
+    Definitions, Direction, FromToml, OneOrMany, Reader, Scalar, Text, Vec3Spec, spec,
+};
 
 spec! {
     /// A parameter with its unit and bounds.
@@ -23,8 +25,8 @@ spec! {
 
     /// A rotation: about an axis, by Euler angles, or one that takes a direction into another.
     pub struct RotationTable {
-        /// Axis; any length but zero.
-        axis: Option<Vec3Spec>,
+        /// Axis; any length but zero. [0, 1, 0], or "y", "-y", ...
+        axis: Option<Direction>,
         /// Angle about the axis, rad.
         angle: Option<Scalar>,
         /// Angle about the axis, degrees.

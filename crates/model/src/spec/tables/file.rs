@@ -5,7 +5,7 @@ use super::{
     DragSpec, ForceSpec, GearSpec, IgnoreSpec, InductorSpec, JointSpec, MarkerSpec, MaterialSpec,
     ParameterSpec, PointSpec, ResistorSpec, RotationSpec, SourceSpec, SpringSpec, Value,
 };
-use crate::spec::{Named, Scalar, Text, Vec3Spec, spec};
+use crate::spec::{Named, NumberOrVector, Scalar, Text, Vec3Spec, spec};
 
 spec! {
     /// A model file.
@@ -19,22 +19,33 @@ spec! {
         inputs: Named<Scalar>,
         /// Settings of viewers; not looked at here.
         view: Option<Value>,
-        /// Where bodies begin, in place of where they are drawn; `gelenk assemble` writes these.
+        /// Where bodies and joints begin, in place of where they are drawn; `gelenk assemble` writes these for bodies.
         start: Vec<StartSpec>,
     }
 
-    /// Where a body begins. What is left out stays as it is drawn. Joints keep the places on the body that they were
-    /// drawn with, so that a mechanism can begin in another posture.
+    /// Where a body or a joint begins; entries count in their order. What is left out stays as it is drawn. Joints keep the places on
+    /// the bodies that they were drawn with, so that a mechanism can begin in another posture. A joint moves all that hangs on it; loops
+    /// are closed around the joints that are given.
     pub struct StartSpec("start") {
-        /// The body or point.
-        body: Text,
-        /// Origin of its frame, m.
-        position: Option<Vec3Spec>,
-        /// How its frame is turned.
+        /// The body or point; this or `joint`.
+        body: Option<Text>,
+        /// The joint; this or `body`.
+        joint: Option<Text>,
+        /// Of a joint: which of its coordinates, if it has several.
+        coordinate: Option<Text>,
+        /// Of a joint: its angle, rad.
+        angle: Option<Scalar>,
+        /// Of a joint: its angle, degrees.
+        angle_deg: Option<Scalar>,
+        /// Of a body: origin of its frame, m. Of a joint: its position, m, a number.
+        position: Option<NumberOrVector>,
+        /// Of a joint: the rate of the coordinate, rad/s or m/s.
+        rate: Option<Scalar>,
+        /// Of a body: how its frame is turned.
         rotation: Option<RotationSpec>,
-        /// Velocity of that origin, m/s.
-        velocity: Option<Vec3Spec>,
-        /// Angular velocity, world axes, rad/s.
+        /// Of a body: velocity of that origin, m/s. Of a joint: the same as `rate`, a number.
+        velocity: Option<NumberOrVector>,
+        /// Of a body: angular velocity, world axes, rad/s.
         angular_velocity: Option<Vec3Spec>,
     }
 

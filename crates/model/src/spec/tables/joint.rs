@@ -1,7 +1,7 @@
 //! Joints and couplings.
 
 use super::CurveSpec;
-use crate::spec::{OneOrMany, PerCoordinate, Scalar, Text, Vec3Spec, spec};
+use crate::spec::{Direction, OneOrMany, PerCoordinate, Scalar, Text, Vec3Spec, spec};
 
 spec! {
     /// A joint between two bodies.
@@ -18,15 +18,20 @@ spec! {
         points: Option<[Vec3Spec; 2]>,
         /// Where they meet, in each body's own frame, m.
         anchors: Option<[Vec3Spec; 2]>,
-        /// The joint's axis, world coordinates at the start; any length but zero.
-        axis: Option<Vec3Spec>,
+        /// The joint's axis, world coordinates at the start; any length but zero. [0, 1, 0], or "y", "-y", ...
+        axis: Option<Direction>,
         /// The axis in each body's own frame. Universal: the first in the first body's, the second in the second's.
-        axes: Option<[Vec3Spec; 2]>,
+        axes: Option<[Direction; 2]>,
         /// The second axis (universal joint), world coordinates at the start.
-        axis2: Option<Vec3Spec>,
-        /// Its coordinate at the start, rad or m; 0 if left out. For hinge, slider and rail.
-        start: Option<Scalar>,
+        axis2: Option<Direction>,
+        /// What its coordinate is as drawn, rad or m; 0 if left out. Moves the zero of the coordinate and no body: to begin elsewhere there is
+        /// `[[start]]`. For hinge, slider and rail.
+        drawn_at: Option<Scalar>,
         /// The same in degrees.
+        drawn_at_deg: Option<Scalar>,
+        /// Old name of `drawn_at`.
+        start: Option<Scalar>,
+        /// Old name of `drawn_at_deg`.
         start_deg: Option<Scalar>,
         /// Largest allowed gap, m; the run's if left out.
         tolerance: Option<Scalar>,
