@@ -799,11 +799,15 @@ Examples:
   gelenk compare double-pendulum
   gelenk compare my.toml --duration 2 --plot differences.svg
   gelenk compare four-bar --at 0.25,0.5,1 --no-orders --json
+  gelenk compare gallery                              every model of the gallery: some minutes
 
 The impulse engine steps with impulses, the dae engine integrates natural coordinates, the lagrange engine knows energies alone and shares no equation \
 with them. The impulse engine runs with order 8 and \
 a step that is halved until positions stand; its orders 2 to 8 are then measured against the lagrange or the dae engine. \
-Ends with 1 if positions differ by more than --within. Chaotic models need a short --duration.")]
+Ends with 1 if positions differ by more than --within. Chaotic models need a short --duration.
+
+`gallery` in place of a model compares the engines on all of them, over a second at most: to 1e-9 m, and to 1e-8 m where something touches, stops, sticks or catches. \
+Models and engines that are left out are named with the reason.")]
 pub(crate) struct CompareArgs {
     /// Which model
     #[command(flatten)]
@@ -883,7 +887,8 @@ The equations are differentiated exactly and integrated in the steps of the moti
 all once more by internal numerical differentiation (neighbours in the same steps) and tells the largest difference.
 
 --periodic looks for the time after which the motion comes back (near --at, if given) and prints the eigenvalues of the monodromy matrix, the multipliers: \
-outside the unit circle disturbances grow. Ends with 1 if the two kinds differ by more than 1e-6, or the motion does not come back.")]
+outside the unit circle disturbances grow. Ends with 1 if the two kinds differ by more than 1e-6, or the motion does not come back, and with 3 if the verdict on \
+the motion itself is failed.")]
 pub(crate) struct SensitivityArgs {
     /// Which model
     #[command(flatten)]
@@ -903,6 +908,9 @@ pub(crate) struct SensitivityArgs {
     /// Relative and absolute tolerance of the local error
     #[arg(long, value_name = "X", default_value = "1e-12", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) rtol: f64,
+    /// End with 3 if the verdict (on the motion that is differentiated) is doubtful, too
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// `gelenk drift`
@@ -927,6 +935,9 @@ pub(crate) struct DriftArgs {
     /// Highest order of the Taylor method, 1 to 20
     #[arg(long, value_name = "N", default_value = "4", allow_negative_numbers = true, value_parser = taylor_order)]
     pub(crate) taylor: usize,
+    /// End with 3 if the verdict (on the impulse engine's run) is doubtful, too
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Plot of the errors over time
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,

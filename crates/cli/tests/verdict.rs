@@ -67,6 +67,40 @@ fn comparisons_and_studies_are_judged() {
     assert_eq!(json_of(path, &study, 0)["verdict"]["level"], "good");
 }
 
+/// The drift of a model, derivatives of a motion and the paper's tables are judged, too.
+#[test]
+fn drift_sensitivity_and_tables_are_judged() {
+    let folder = folder();
+    let path = folder.path();
+    let drift = ["drift", "pendulum", "--duration", "1", "--taylor", "1", "--step"];
+    assert_eq!(json_of(path, &[&drift[..], &["0.001"]].concat(), 0)["verdict"]["level"], "good");
+    // The pendulum swings by 0.15 J; coarse steps are off by a tenth of that.
+    let value = json_of(path, &[&drift[..], &["0.5"]].concat(), 3);
+    assert_eq!(value["verdict"]["findings"][0]["quantity"], "energy", "{value:#}");
+    let doubtful = [&drift[..], &["0.05"]].concat();
+    let value = json_of(path, &doubtful, 0);
+    assert_eq!(value["verdict"]["level"], "doubtful", "{value:#}");
+    json_of(path, &[&doubtful[..], &["--strict"]].concat(), 3);
+
+    let slopes = ["sensitivity", "double-pendulum", "--at", "1", "--rtol"];
+    let value = json_of(path, &[&slopes[..], &["1e-10", "--check"]].concat(), 0);
+    assert_eq!(value["verdict"]["level"], "good", "{value:#}");
+    let coarse = [&slopes[..], &["1e-2"]].concat();
+    let value = json_of(path, &coarse, 0);
+    assert_eq!(value["verdict"]["level"], "doubtful", "{value:#}");
+    let value = json_of(path, &[&coarse[..], &["--strict"]].concat(), 3);
+    assert!(!value["derivatives"].as_array().unwrap().is_empty(), "what was found is shown");
+    // No motion, no derivative.
+    json_of(path, &["sensitivity", "eight-loop-flat", "--at", "0.01"], 3);
+
+    let tables = ["tables", "--quick", "--only", "9.1,10.1"];
+    assert_eq!(json_of(path, &tables, 0)["verdict"]["level"], "good");
+    let flat = ["tables", "--quick", "--only", "9.4", "--model", "eight-loop-flat"];
+    let value = json_of(path, &flat, 1);
+    let worst = &value["verdict"]["findings"][0];
+    assert_eq!((&worst["quantity"], &worst["element"]), (&"bar".into(), &"table 9.4".into()));
+}
+
 /// A failed result is saved beside the good one, and `verify` does not call it verified.
 #[test]
 fn a_failed_verdict_replaces_no_recording_and_is_not_verified() {

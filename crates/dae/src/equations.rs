@@ -374,16 +374,22 @@ impl<'m> Equations<'m> {
         self.spins.iter().map(axis).collect()
     }
 
-    /// ω about them at the state read last.
-    fn held_rates(&self) -> Vec<f64> {
-        self.spins.iter().map(|spin| spin.rate(&self.poses, &self.twists)).collect()
+    /// ω about them at the poses read last.
+    pub(crate) fn held_rates(&self, twists: &[Twist]) -> Vec<f64> {
+        self.spins.iter().map(|spin| spin.rate(&self.poses, twists)).collect()
     }
 
-    /// The nearest velocities with J v = wanted in the norm of M, and the impulses that lead there, added to `multipliers`.
-    pub(crate) fn nearest_velocities(&mut self, wanted: &[f64], multipliers: &mut [f64]) {
-        let (axes, from) = (self.held_axes(), self.held_rates());
+    /// The nearest velocities with J v = wanted in the norm of M, and the impulses that lead there, added to `multipliers`; `from`: the spins before, of
+    /// [`Equations::held_rates`].
+    pub(crate) fn nearest_velocities(
+        &mut self,
+        wanted: &[f64],
+        from: &[f64],
+        multipliers: &mut [f64],
+    ) {
+        let axes = self.held_axes();
         let Equations { rows, solver, twists, .. } = self;
-        solver.solve_held(rows, &axes, &from, wanted, twists, multipliers);
+        solver.solve_held(rows, &axes, from, wanted, twists, multipliers);
     }
 
     /// Axes without inertia that joints hold, with α n for spin accelerations α that stay while n turns with its body.

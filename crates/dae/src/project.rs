@@ -167,6 +167,12 @@ impl Equations<'_> {
 
     /// The nearest velocities with J v + C_t = 0; gives the impulses that lead there. (n_rows)
     pub(crate) fn fit_velocities(&mut self, t: f64) -> Vec<f64> {
+        let from = self.held_rates(&self.twists);
+        self.fit_velocities_since(t, &from)
+    }
+
+    /// The same after impulses that have changed velocities already: `from` are the spins that thin rods had before these.
+    pub(crate) fn fit_velocities_since(&mut self, t: f64, from: &[f64]) -> Vec<f64> {
         let n_rows = self.model.n_rows();
         self.prepare(t);
         let mut wanted = vec![0.0; n_rows];
@@ -181,7 +187,7 @@ impl Equations<'_> {
             }
         }
         let mut multipliers = vec![0.0; n_rows];
-        self.nearest_velocities(&wanted, &mut multipliers);
+        self.nearest_velocities(&wanted, from, &mut multipliers);
         multipliers
     }
 }

@@ -482,6 +482,8 @@ impl Equations<'_> {
             return;
         }
         let compressed = self.twists.clone();
+        // The bounce has its part in what their stand-in moments take from the spins of thin rods.
+        let from = self.held_rates(&compressed);
         let energy_compressed = self.kinetic_energy();
         let give = |equations: &mut Self, bounces: &[f64]| {
             equations.twists.copy_from_slice(&compressed);
@@ -492,7 +494,7 @@ impl Equations<'_> {
             for &i in touched {
                 equations.rows.out[i] = true;
             }
-            equations.fit_velocities(t);
+            equations.fit_velocities_since(t, &from);
         };
         for _ in 0..MOST_ROUNDS {
             give(self, bounces);

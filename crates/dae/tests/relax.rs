@@ -48,7 +48,8 @@ fn linear_relaxation_runs_into_the_singularity() {
         let t = match error {
             gelenk_ode::Error::StepTooSmall { t, .. }
             | gelenk_ode::Error::NoValue { t }
-            | gelenk_ode::Error::TooManySteps { t, .. } => t,
+            | gelenk_ode::Error::TooManySteps { t, .. }
+            | gelenk_ode::Error::Crawls { t, .. } => t,
             other => panic!("{other}"),
         };
         assert!((t - end).abs() < 1e-6, "{t} {end}");

@@ -3,6 +3,8 @@
 //! The impulse engine knows rows and masses, the lagrange engine knows energies; they share no equation. The dae engine has the rows of the first and
 //! the integrator of the second. Where all give the same motion, all are right.
 
+pub mod gallery;
+
 use std::ops::ControlFlow;
 use std::time::Instant as Clock;
 
@@ -33,6 +35,8 @@ pub struct CompareOptions {
     pub within: f64,
     /// Step of the impulse engine; found by halving if none.
     pub step: Option<f64>,
+    /// Order of the impulse engine.
+    pub order: u32,
     /// Measure the orders of the impulse engine as well.
     pub orders: bool,
 }
@@ -47,6 +51,7 @@ impl CompareOptions {
             times,
             within: 1e-8,
             step: None,
+            order: 8,
             orders: true,
         }
     }
@@ -67,6 +72,8 @@ pub struct EngineRun {
     pub gap: f64,
     /// Largest |integrator error| of its energy ledger, J.
     pub energy_error: f64,
+    /// How far positions were with twice the step, m, where the step was halved until positions stand.
+    pub change: Option<f64>,
     /// States at the times.
     pub states: Vec<State>,
     /// Kinetic plus potential energy at the times, J.
@@ -149,7 +156,7 @@ pub type Watch<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
 /// Runs a model with several engines and compares.
 ///
-/// The impulse engine runs with order 8 and tight tolerances; its step is halved until halving it again changes positions by less than a
+/// The impulse engine runs with order 8, or that asked for, and tight tolerances; its step is halved until halving it again changes positions by less than a
 /// tenth of what is asked (or rounding, or the number of steps, ends it). The lagrange engine runs with local errors of 1e-12.
 pub fn compare(
     loaded: &Loaded,
@@ -173,13 +180,7 @@ pub fn compare(
             let engine = name.clone();
             return Err(CompareError::Engine(SimulateError::UnknownEngine { engine }));
         };
-        let settings = kind.exact(RunSettings {
-            duration: options.duration,
-            sample: Some(options.duration.max(1e-9)),
-            at: options.times.clone(),
-            estimated_error: None,
-            ..model.run.clone()
-        });
+        let settings = kind.exact(base(model, options));
         match kind.prepare(loaded.into(), &settings) {
             Ok(ready) => able.push(Able { model, kind, ready, settings }),
             Err(error) => out.unable.push((name.clone(), error.to_string())),
@@ -216,6 +217,40 @@ pub fn compare(
     }
     out.verdict = judge(&out, options);
     Ok(out)
+}
+
+/// The settings that all engines have in common.
+fn base(model: &Model, options: &CompareOptions) -> RunSettings {
+    RunSettings {
+        duration: options.duration,
+        sample: Some(options.duration.max(1e-9)),
+        at: options.times.clone(),
+        estimated_error: None,
+        ..model.run.clone()
+    }
+}
+
+/// How far an engine with a tolerance of the local error ends apart from itself at its usual tolerance and a tenth of that, m; `None` where it does not run
+/// to the end.
+fn from_itself(
+    loaded: &Loaded,
+    kind: &'static dyn EngineKind,
+    options: &CompareOptions,
+    watch: Watch<'_>,
+) -> Result<Option<f64>, CompareError> {
+    let model = &loaded.model;
+    let settings = kind.exact(base(model, options));
+    let Ok(ready) = kind.prepare(loaded.into(), &settings) else { return Ok(None) };
+    let able = Able { model, kind, ready, settings };
+    let mut ends = Vec::new();
+    for tolerance in [1e-12, 1e-13] {
+        match able.run(&kind.with_local_error(able.settings.clone(), tolerance), watch) {
+            Ok(run) => ends.push(run.states),
+            Err(CompareError::Failed { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(worst_of(model, &ends[0], &ends[1])))
 }
 
 /// The verdict on a comparison.
@@ -308,6 +343,7 @@ impl Able<'_> {
             wall_seconds: begin.elapsed().as_secs_f64(),
             gap: crate::report::largest(&report.worst_gaps),
             energy_error: report.energy_max_abs_error,
+            change: None,
             states: camera.states,
             energies: camera.energies,
             verdict,
@@ -323,7 +359,7 @@ impl Able<'_> {
         self.run(&settings, watch)
     }
 
-    /// Order 8 with a step that is short enough.
+    /// The order asked for with a step that is short enough.
     fn halved(
         &self,
         options: &CompareOptions,
@@ -331,20 +367,20 @@ impl Able<'_> {
     ) -> Result<EngineRun, CompareError> {
         let model = self.model;
         if let Some(step) = options.step {
-            return self.stepped(8, step, watch);
+            return self.stepped(options.order, step, watch);
         }
         let mut step =
             (2.0 * model.run.step).min(options.duration / 20.0).max(options.duration / MOST_STEPS);
-        let mut best = self.stepped(8, step, watch)?;
+        let mut best = self.stepped(options.order, step, watch)?;
         let mut change = f64::INFINITY;
         while 2.0 * options.duration / step <= MOST_STEPS {
-            let finer = self.stepped(8, step / 2.0, watch)?;
+            let finer = self.stepped(options.order, step / 2.0, watch)?;
             let now = worst_of(model, &best.states, &finer.states);
             // Rounding grows where the method has no more to give.
             if now > change && change < options.within {
                 break;
             }
-            best = finer;
+            best = EngineRun { change: Some(now), ..finer };
             step /= 2.0;
             if now < (0.1 * options.within).max(ROUNDING) {
                 break;

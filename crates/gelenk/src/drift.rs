@@ -13,8 +13,10 @@ use gelenk_impulse::points::{
 };
 use gelenk_model::{Model, Observer, RunSettings, Sample};
 
+use crate::engine::Judged;
 use crate::plot::Plot;
-use crate::simulate::{SimulateError, simulate};
+use crate::simulate::{SimulateError, simulate_judged};
+use crate::verdict::{Verdict, VerdictLimits};
 
 /// Into how many intervals a run is divided at most.
 const MOST_INTERVALS: usize = 200;
@@ -34,6 +36,8 @@ pub struct Drift {
     pub times: Vec<f64>,
     /// The impulse engine first, then the Taylor method of orders 1, 2, …, then the others.
     pub methods: Vec<DriftMethod>,
+    /// The verdict on the run of the impulse engine; the other methods drift, which is what the study shows.
+    pub verdict: Verdict,
 }
 
 /// How one method did.
@@ -160,7 +164,8 @@ pub fn drift(
         DriftKind::Projection,
     ]);
     let share = 1.0 / (others.len() + 1) as f64;
-    let mut methods = vec![by_impulse(model, &settings, &system, &start, clock, share, watch)?];
+    let (impulse, verdict) = by_impulse(model, &settings, &system, &start, clock, share, watch)?;
+    let mut methods = vec![impulse];
     for (k, kind) in others.into_iter().enumerate() {
         let mut part = |done: f64| watch((k as f64 + 1.0 + done) * share);
         let tolerance = settings.tolerance;
@@ -168,7 +173,7 @@ pub fn drift(
     }
     let redundant = set.removed.iter().map(|&k| system.constraints[k].name.clone()).collect();
     let times = (1..=clock.n_intervals()).map(|k| clock.end_of(k)).collect();
-    Ok(Drift { settings, independent: set, redundant, times, methods })
+    Ok(Drift { settings, independent: set, redundant, times, methods, verdict })
 }
 
 /// The steps of all methods, in intervals.
@@ -298,15 +303,18 @@ fn by_impulse(
     clock: Clock,
     share: f64,
     watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
-) -> Result<DriftMethod, DriftError> {
+) -> Result<(DriftMethod, Verdict), DriftError> {
     let gauge = Gauge::new(system, start, clock, DriftKind::Impulse);
     let duration = settings.duration;
     let mut watching = Watching { gauge, state: start.clone(), duration, share, watch };
-    let report = simulate(model, settings, &mut watching)?;
+    let limits = VerdictLimits::default();
+    let Judged { result, verdict } =
+        simulate_judged(model.into(), settings, limits, &mut watching)?;
+    let report = result.map_err(SimulateError::from)?;
     if report.stopped {
         return Err(DriftError::Stopped);
     }
-    Ok(watching.gauge.finish())
+    Ok((watching.gauge.finish(), verdict))
 }
 
 /// Draws constraint errors over time, on a logarithmic axis.

@@ -33,6 +33,7 @@ pub mod files;
 pub mod film;
 pub mod fmu;
 pub mod hash;
+mod idle;
 pub mod import;
 pub mod lagrange;
 pub mod optimize;

@@ -11,7 +11,7 @@ use gelenk_model::{Loaded, Model, Observer, RunReport, RunSettings, Sample};
 use crate::compare::{CompareError, Watch, difference};
 use crate::engine::{self, ENGINE_KINDS, EngineKind, Ready, Steps};
 use crate::plot::Plot;
-use crate::verdict::VerdictLimits;
+use crate::verdict::{Level, VerdictLimits};
 
 /// Halvings of the step.
 const LEVELS: u32 = 8;
@@ -35,6 +35,8 @@ pub struct Trial {
     pub error: f64,
     /// Steps.
     pub steps: u64,
+    /// The verdict on it.
+    pub verdict: Level,
 }
 
 /// The runs of one method, coarsest first.
@@ -79,7 +81,7 @@ pub fn precision(
         let judged = engine::run(kind, model, ready, settings, limits, &mut Stopper(&mut watch));
         match judged.result {
             Ok(report) if report.stopped => Err(CompareError::Stopped),
-            Ok(report) => Ok(Some((report, begin.elapsed().as_secs_f64()))),
+            Ok(report) => Ok(Some((report, begin.elapsed().as_secs_f64(), judged.verdict.level))),
             // Too long a step for the joints: no trial.
             Err(_) => Ok(None),
         }
@@ -99,7 +101,7 @@ pub fn precision(
     let reference = able.iter().find(|(kind, ..)| kind.name() == REFERENCE_ENGINE);
     let Some((kind, ready, settings)) = reference else { return Ok(Vec::new()) };
     let settings = kind.with_local_error(settings.clone(), REFERENCE);
-    let Some((exact, _)) = run(&**ready, *kind, &settings)? else { return Ok(Vec::new()) };
+    let Some((exact, ..)) = run(&**ready, *kind, &settings)? else { return Ok(Vec::new()) };
     let error_of = |report: &RunReport| difference(model, &exact.state, &report.state).position;
     let mut methods = Vec::new();
     for (kind, ready, settings) in able.iter().filter(|(kind, ..)| kind.steps() == Steps::Own) {
@@ -107,9 +109,10 @@ pub fn precision(
         for k in 4..=12 {
             let tolerance = 10.0_f64.powi(-k);
             let settings = kind.with_local_error(settings.clone(), tolerance);
-            if let Some((report, seconds)) = run(&**ready, *kind, &settings)? {
+            if let Some((report, seconds, verdict)) = run(&**ready, *kind, &settings)? {
                 let error = error_of(&report);
-                trials.push(Trial { setting: tolerance, seconds, error, steps: report.steps });
+                let steps = report.steps;
+                trials.push(Trial { setting: tolerance, seconds, error, steps, verdict });
             }
         }
         methods.push(Method { name: kind.name().to_owned(), trials });
@@ -129,9 +132,10 @@ pub fn precision(
                     velocity_tolerance: base.velocity_tolerance.min(1e-12),
                     ..settings.clone()
                 };
-                if let Some((report, seconds)) = run(&**ready, *kind, &settings)? {
+                if let Some((report, seconds, verdict)) = run(&**ready, *kind, &settings)? {
                     let error = error_of(&report);
-                    trials.push(Trial { setting: step, seconds, error, steps: report.steps });
+                    let steps = report.steps;
+                    trials.push(Trial { setting: step, seconds, error, steps, verdict });
                     if error < 10.0 * FLOOR {
                         break;
                     }

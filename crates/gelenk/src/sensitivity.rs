@@ -15,8 +15,11 @@ use gelenk_expr::LANES;
 use gelenk_model::joint::{CoordinateKind, JointId};
 use gelenk_model::signal::{BodyVector, StateRef};
 use gelenk_model::variation::Variation;
-use gelenk_model::{BodyId, BodyKind, Loaded, Model};
+use gelenk_model::{BodyId, BodyKind, Loaded, Model, RunSettings};
 pub use nalgebra::{Complex, DMatrix};
+
+use crate::simulate::{SimulateError, simulate_judged};
+use crate::verdict::{Finding, Level, Verdict, VerdictLimits};
 
 /// A slope below this part of the largest is rounding.
 const STILL: f64 = 1e-9;
@@ -24,6 +27,9 @@ const STILL: f64 = 1e-9;
 const NEW: f64 = 1e-3;
 /// Multipliers this near to the unit circle are on it: double ones are found to the root of the accuracy.
 const ON_CIRCLE: f64 = 1e-4;
+
+/// A motion that is integrated alone and beside its derivatives ends apart by at most this times the tolerance and the largest derivative.
+const APART: f64 = 1e4;
 
 /// A number with a name.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,6 +181,63 @@ pub fn sensitivity(
         by_parameters,
         wronski,
     })
+}
+
+/// The verdict on derivatives: that on a run of the dae engine with the same tolerances; the motion that was differentiated must end where this
+/// one does (`difference`), and derivatives must be finite (`finite`).
+pub fn judge(
+    model: &Model,
+    found: &Sensitivity,
+    options: &Options,
+) -> Result<Verdict, SimulateError> {
+    let duration = found.t - model.start.t;
+    let settings = RunSettings {
+        engine: "dae".to_owned(),
+        duration,
+        rtol: Some(options.rtol),
+        atol: Some(options.atol),
+        integrator: None,
+        accuracy: None,
+        estimated_error: None,
+        sample: Some(duration),
+        at: Vec::new(),
+        impact: options.impact,
+        ..model.run.clone()
+    };
+    let judged = simulate_judged(model.into(), &settings, VerdictLimits::default(), &mut ())?;
+    let mut verdict = judged.verdict.clone();
+    let matrices = [&found.by_start, &found.by_inputs, &found.by_parameters];
+    let entries = matrices.iter().flat_map(|matrix| matrix.iter());
+    let finding = |quantity: &str, [value, limit]: [f64; 2], cause: String| Finding {
+        level: Level::Failed,
+        quantity: quantity.to_owned(),
+        value,
+        limit,
+        time: Some(found.t),
+        element: None,
+        cause,
+        remedy: "try a smaller --rtol or an earlier --at".to_owned(),
+    };
+    if !entries.clone().all(|x| x.is_finite()) {
+        let cause = "a derivative is not finite".to_owned();
+        verdict.push(finding("finite", [f64::NAN, f64::MAX], cause));
+    }
+    if judged.result.is_ok() {
+        let equations = Equations::new(model, &model.start);
+        let n = 2 * equations.layout().n;
+        let alone = equations.y_of(&judged.report().state);
+        let y = &found.wronski.y;
+        let off = distance(&alone[..n], &y[..n]);
+        let largest = found.wronski.end.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
+        let limit = APART * options.rtol.max(options.atol) * largest;
+        if !(off <= limit) {
+            let cause = format!(
+                "integrated alone and beside its derivatives the motion ends apart by {off:.1e}, more than {limit:.1e}"
+            );
+            verdict.push(finding("difference", [off, limit], cause));
+        }
+    }
+    Ok(verdict)
 }
 
 /// The same quantities of the same model with other parameters, then their rates.

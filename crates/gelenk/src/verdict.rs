@@ -6,7 +6,7 @@
 //! ```text
 //! at work = max(largest kinetic energy, spread of the potential energy, |work|, dissipation, impact losses)
 //! failed    energy error > 1 % of what is at work; gap or overlap > 10 x tolerance; anything not finite; a run that ended early;
-//!           a start at rest in a singular position that several motions leave
+//!           a start at rest in a singular position that several motions leave; a force beside the axis of a thin rod whose spin nothing holds
 //! doubtful  from a tenth of that; velocity error > 10 x tolerance; contacts that open while they push; steps taken although
 //!           their energy is wrong, since halving did not help; an estimate above the accuracy asked for
 //! ```
@@ -20,6 +20,7 @@ use gelenk_model::{Ledger, Model, RunReport, RunSettings, Sample};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, EngineKind, Refused};
+use crate::idle::idle_turn;
 use crate::lagrange::look::stuck_start;
 use crate::recording::number;
 
@@ -112,7 +113,7 @@ pub struct Finding {
     #[serde(alias = "grade")]
     pub level: Level,
     /// What was measured: `energy`, `dissipation`, `impact-loss`, `gap`, `velocity-error`, `overlap`, `finite`,
-    /// `singular-start`, `contact-loose`, `refused-steps`, `accuracy`, `run`; of comparisons `difference`, of optimizations `status`, `replay`.
+    /// `singular-start`, `idle-spin`, `contact-loose`, `refused-steps`, `accuracy`, `run`; of comparisons `difference`, of optimizations `status`, `replay`.
     pub quantity: String,
     /// Its value, in its unit.
     #[serde(with = "number")]
@@ -354,6 +355,19 @@ impl Case<'_> {
         let Case { model, settings, .. } = *self;
         if settings.duration == 0.0 {
             return;
+        }
+        if let Some(turn) = idle_turn(model) {
+            let cause = format!(
+                "`{}` turns `{}` about its own axis, about which the rod has no inertia and no joint gives it any: its spin is not determined",
+                turn.force, turn.body
+            );
+            let finding = self.finding(Level::Failed, "idle-spin", [1.0, 0.0], cause);
+            findings.push(Finding {
+                time: Some(model.start.t),
+                element: Some(turn.force),
+                remedy: "give the body a thickness, or let the force act on its axis".to_owned(),
+                ..finding
+            });
         }
         let Some(stuck) = stuck_start(model, &model.start) else { return };
         let cause = format!(

@@ -1,7 +1,7 @@
 //! Random machines as a judge: engines against each other, energy and momentum, another order of bodies, another frame and other units.
 //!
-//! A machine is silently wrong where a result is not failed by its verdict and two engines, or two ways to write the same machine, are further
-//! apart than ten times the errors that each shows by itself, with half the step or a hundredth of the tolerance.
+//! A machine is silently wrong where two engines, or two ways to write the same machine, are further apart than ten times the errors that each shows by itself, with
+//! half the step or a hundredth of the tolerance, and the verdict on neither of them fails or doubts it. Those that a verdict doubts are counted as warned.
 //!
 //! `GELENK_RANDOM_MACHINES=10000 cargo test --release -p gelenk --test random_machines -- --nocapture` before a release;
 //! `GELENK_RANDOM_FIRST` sets the first seed, `GELENK_RANDOM_SHOW=1` prints the files of those that are wrong.
@@ -17,8 +17,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use gelenk::accuracy::{Snapshot, apart};
 use gelenk::model::math::Vec3;
 use gelenk::model::{LoadOptions, Loaded, Model, Observer, RunSettings, Sample, State, load_text};
@@ -38,13 +39,13 @@ const CHAOTIC: f64 = 1e-3;
 const FLOOR: f64 = 2e-8;
 /// Two motions may be apart by this many times their errors.
 const TIMES_ERROR: f64 = 10.0;
-/// No run takes longer.
+/// No run takes longer, of the processor's time: other programs may share it.
 const HANG: Duration = Duration::from_secs(20);
 
 /// Sees states and the end of patience.
 struct Camera {
     seen: Vec<State>,
-    begin: Instant,
+    begin: ThreadTime,
     late: bool,
 }
 
@@ -64,7 +65,8 @@ impl Observer for Camera {
 
 /// What a run shows.
 enum Seen {
-    Motion(Vec<State>),
+    /// States, and what the verdict doubts, if anything.
+    Motion(Vec<State>, Option<String>),
     /// Refused before the run, failed in it, or failed by its verdict.
     Told(String),
     Hangs,
@@ -85,7 +87,7 @@ fn run(loaded: &Loaded, engine: &str, length: f64, fine: f64) -> Seen {
         at: (0..=TIMES).map(|k| DURATION * f64::from(k) / f64::from(TIMES)).collect(),
         ..run.clone()
     };
-    let mut camera = Camera { seen: Vec::new(), begin: Instant::now(), late: false };
+    let mut camera = Camera { seen: Vec::new(), begin: ThreadTime::now(), late: false };
     let limits = VerdictLimits::default();
     let judged = match simulate_judged(loaded.into(), &settings, limits, &mut camera) {
         Ok(judged) => judged,
@@ -97,7 +99,8 @@ fn run(loaded: &Loaded, engine: &str, length: f64, fine: f64) -> Seen {
     if judged.verdict.level == Level::Failed {
         return Seen::Told(judged.verdict.findings[0].cause.clone());
     }
-    Seen::Motion(camera.seen)
+    let doubt = judged.verdict.findings.first().map(|finding| finding.cause.clone());
+    Seen::Motion(camera.seen, doubt)
 }
 
 /// A motion with the error that it shows by itself, m.
@@ -105,6 +108,8 @@ struct Motion {
     what: &'static str,
     seen: Vec<Snapshot>,
     error: f64,
+    /// What a verdict doubts of it.
+    doubt: Option<String>,
 }
 
 /// What came of a machine.
@@ -116,6 +121,8 @@ enum Fate {
     Alone,
     /// No engine runs it to its end: all say why.
     Told,
+    /// Motions are apart, and the verdict on one of them is doubtful: a warning, not silence.
+    Warned,
     Chaotic,
     Wrong,
 }
@@ -126,6 +133,7 @@ struct Report {
     family: Family,
     fate: Fate,
     told: Vec<String>,
+    warned: Vec<String>,
     wrong: Vec<String>,
 }
 
@@ -149,6 +157,7 @@ impl Judge {
             }
         };
         let mut ends = Vec::new();
+        let mut doubts = None;
         // Where friction comes to hold within a step errors do not fall evenly: the worst of several steps tells.
         let parts: &[f64] = match self.machine.family {
             Family::Smooth => &[1.0, 0.5],
@@ -157,7 +166,10 @@ impl Judge {
         };
         for &fine in parts {
             match run(&loaded, engine, frame.length, fine) {
-                Seen::Motion(seen) => ends.push(seen),
+                Seen::Motion(seen, doubt) => {
+                    ends.push(seen);
+                    doubts = doubts.or(doubt);
+                }
                 Seen::Told(why) => {
                     self.report.told.push(format!("{what}: {why}"));
                     return;
@@ -182,7 +194,7 @@ impl Judge {
             self.chaotic = true;
             return;
         }
-        self.motions.push(Motion { what, seen: best, error });
+        self.motions.push(Motion { what, seen: best, error, doubt: doubts });
     }
 
     /// What floats keeps its momentum, but for gravity.
@@ -244,6 +256,7 @@ fn judge(seed: u64) -> Report {
         family: machine.family,
         fate: Fate::Told,
         told: Vec::new(),
+        warned: Vec::new(),
         wrong: Vec::new(),
     };
     let plain = Frame::default();
@@ -290,16 +303,21 @@ fn judge(seed: u64) -> Report {
             let off = apart(model, &a.seen, &b.seen);
             let allowed = TIMES_ERROR * (a.error + b.error) + FLOOR;
             if !(off <= allowed) {
-                report.wrong.push(format!(
+                let fault = format!(
                     "{} and {} are apart by {off:.1e} m; by themselves {:.1e} and {:.1e}",
                     a.what, b.what, a.error, b.error
-                ));
+                );
+                match a.doubt.as_ref().or(b.doubt.as_ref()) {
+                    Some(doubt) => report.warned.push(format!("{fault}; doubtful: {doubt}")),
+                    None => report.wrong.push(fault),
+                }
             }
         }
     }
     report.fate = match motions.len() {
         _ if !report.wrong.is_empty() => Fate::Wrong,
         _ if chaotic => Fate::Chaotic,
+        _ if !report.warned.is_empty() => Fate::Warned,
         0 => Fate::Told,
         1 => Fate::Alone,
         n => Fate::Agrees(n),
@@ -322,6 +340,7 @@ fn none_of_the_random_machines_is_silently_wrong() {
                 family: Machine::new(seed).family,
                 fate: Fate::Wrong,
                 told: Vec::new(),
+                warned: Vec::new(),
                 wrong: vec!["panics".to_owned()],
             })
         })
@@ -342,6 +361,9 @@ fn none_of_the_random_machines_is_silently_wrong() {
             eprintln!("# seed {}: {:?} {:?}\n{text}", report.seed, report.wrong, report.told);
         } else if !report.told.is_empty() {
             eprintln!("seed {}: {:?}", report.seed, report.told);
+        }
+        for fault in &report.warned {
+            eprintln!("seed {}, warned: {fault}", report.seed);
         }
     }
     assert!(list.is_empty(), "silently wrong:\n{list}");

@@ -615,6 +615,22 @@ impl Rows {
         }
     }
 
+    /// What an impulse of block `i` has about axes of thin rods that joints hold goes to the bodies joined to these, in the correction that follows.
+    pub(crate) fn give_couple(&self, i: usize, p: &[f64], bodies: &mut Bodies) {
+        let block = &self.blocks[i];
+        let list = &self.body_list[block.first_body..block.first_body + block.n_bodies];
+        let width = 6 * block.n_bodies;
+        let (rows, _) = self.jac[block.jac..block.jac + p.len() * width].as_chunks::<6>();
+        for (slot, &body) in list.iter().enumerate() {
+            if bodies.fixed[body] {
+                continue;
+            }
+            let entries = rows[slot..].iter().step_by(list.len()).zip(p);
+            let torque = entries.map(|(row, p)| Vec3::new(row[3], row[4], row[5]) * *p).sum();
+            bodies.add_couple(body, &torque);
+        }
+    }
+
     /// v += M⁻¹ Jᵀ δ with all rows, δ cut to what their bounds allow and added to the impulses of positions or velocities. Returns
     /// whether bounds have cut any.
     pub(crate) fn apply_all(

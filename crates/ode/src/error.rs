@@ -36,6 +36,20 @@ pub enum Error {
         /// How many steps were tried.
         steps: usize,
     },
+    /// Many steps together went less far than a single one before, and the end is out of reach at their pace: a singularity, or a right-hand side that is not smooth.
+    #[error(
+        "t = {t}: steps became ever shorter: the last {tries} tries went {went:.1e} together, where a single step was {longest:.1e} long before"
+    )]
+    Crawls {
+        /// Where.
+        t: f64,
+        /// How many tries were looked at.
+        tries: usize,
+        /// How far they went together.
+        went: f64,
+        /// The longest step before.
+        longest: f64,
+    },
     /// An option makes no sense.
     #[error("{0}")]
     BadOption(String),

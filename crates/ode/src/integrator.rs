@@ -54,8 +54,29 @@ pub struct Integrator {
     watch: Option<Watch>,
     /// Start and number of events of a possible chattering.
     chatter: (f64, usize),
+    /// Looks out for steps that get nowhere.
+    crawl: Crawl,
     probe: Vec<f64>,
     stats: Stats,
+}
+
+/// How far the last tries went.
+#[derive(Clone, Copy, Debug)]
+struct Crawl {
+    /// Where, and after how many tries, the last look was.
+    t: f64,
+    tries: usize,
+    /// The longest step so far.
+    longest: f64,
+}
+
+impl Crawl {
+    /// Every so many tries it is looked how far they went.
+    const TRIES: usize = 1_000;
+    /// They got nowhere if that is less than this part of the longest step so far.
+    const NOWHERE: f64 = 1e-2;
+    /// The end is out of reach if it would take so many more, or more than are allowed.
+    const FAR: usize = 1_000_000;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +125,7 @@ impl Integrator {
             found_stiff: false,
             watch: None,
             chatter: (t, 0),
+            crawl: Crawl { t, tries: 0, longest: 0.0 },
             probe: vec![0.0; n],
             stats: Stats::default(),
             options,
@@ -303,6 +325,7 @@ impl Integrator {
             if tried >= self.options.max_steps {
                 return Err(Error::TooManySteps { t: self.t, steps: tried });
             }
+            self.look_for_crawl(tried, way)?;
             let wanted = self.h.min(self.options.max_step);
             let at_end = wanted * 1.01 >= way;
             let h = sign * if at_end { way } else { wanted };
@@ -327,6 +350,23 @@ impl Integrator {
                 return Err(Error::StepTooSmall { t: self.t, h });
             }
         }
+    }
+
+    /// An error where many tries got nowhere, though steps were long before, and at their pace the end is out of reach.
+    fn look_for_crawl(&mut self, tried: usize, way: f64) -> Result<(), Error> {
+        let tries = tried - self.crawl.tries;
+        if tries < Crawl::TRIES {
+            return Ok(());
+        }
+        let went = (self.t - self.crawl.t).abs();
+        let tries_left = way / went * tries as f64;
+        let nowhere = went <= Crawl::NOWHERE * self.crawl.longest;
+        let allowed = self.options.max_steps.saturating_sub(tried).min(Crawl::FAR);
+        if nowhere && !(tries_left <= allowed as f64) {
+            return Err(Error::Crawls { t: self.t, tries, went, longest: self.crawl.longest });
+        }
+        (self.crawl.t, self.crawl.tries) = (self.t, tried);
+        Ok(())
     }
 
     /// Factor for the next step from the error of this one.
@@ -401,6 +441,7 @@ impl Integrator {
         t_new: f64,
     ) -> Result<(), Error> {
         self.stats.steps += 1;
+        self.crawl.longest = self.crawl.longest.max(h.abs());
         self.y_old.copy_from_slice(&self.y);
         (self.t_old, self.h_old) = (self.t, h);
         match &mut self.radau {

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Plain, Switched, arenstorf, lorenz, pendulum, van_der_pol};
-use gelenk_ode::{Direction, Failure, Integrator, Method, Options, Stop, System};
+use gelenk_ode::{Direction, Error, Failure, Integrator, Method, Options, Stop, System};
 
 /// Error at t = 3 of the pendulum with n equal steps, against a fine run.
 fn error_of(method: Method, n: u32, middle: bool) -> f64 {
@@ -242,6 +242,32 @@ fn failures_are_said() {
 
     assert!(Integrator::new(Options::with_tolerance(0.0), 0.0, &[1.0]).is_err());
     assert!(Integrator::new(Options::default(), f64::NAN, &[1.0]).is_err());
+}
+
+/// Where the right-hand side is not smooth, steps as short as its noise asks for would take forever: that is an error, not a run without end. A narrow place
+/// that takes many short steps is passed.
+#[test]
+fn steps_that_get_nowhere_end() {
+    let noise =
+        |t: f64| (t.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 * 2f64.powi(-53);
+    let options = Options { max_step: 0.1, ..Options::with_tolerance(1e-9) };
+    let mut endless = Plain(1, |t: f64, _: &[f64], dy: &mut [f64]| {
+        dy[0] = 1.0 + if t > 0.5 { noise(t) } else { 0.0 };
+    });
+    let mut run = Integrator::new(options.clone(), 0.0, &[0.0]).unwrap();
+    let error = run.run(&mut endless, 2.0).unwrap_err();
+    let Error::Crawls { t, went, longest, .. } = error else { panic!("{error}") };
+    assert!(t > 0.5 && t < 0.51 && went < 1e-2 * longest, "{error}");
+    let tried = run.stats().steps + run.stats().rejected;
+    assert!(tried < 5_000, "{tried}");
+    for method in [Method::Dop853, Method::Radau5] {
+        let mut narrow = Plain(1, |t: f64, _: &[f64], dy: &mut [f64]| {
+            dy[0] = 1.0 + if (0.5..0.5 + 1e-6).contains(&t) { noise(t) } else { 0.0 };
+        });
+        let mut run = Integrator::new(options.clone().method(method), 0.0, &[0.0]).unwrap();
+        run.run(&mut narrow, 2.0).unwrap();
+        assert!((run.y()[0] - 2.0).abs() < 2e-6, "{method:?}: {:?}", run.y());
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
+use gelenk::compare::gallery::{Line, Outcome, gallery};
 use gelenk::compare::{CompareError, CompareOptions, Comparison, Difference, compare, plot_svg};
 use gelenk::files::Kind;
 use gelenk::model::Model;
@@ -22,8 +23,13 @@ const USUAL_DURATION: f64 = 1.0;
 const TIMES: u32 = 20;
 /// Times shown in the table.
 const MOST_TIMES: usize = 25;
+/// The word for all models of the gallery.
+const GALLERY: &str = "gallery";
 
 pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure> {
+    if args.model.model == GALLERY {
+        return whole_gallery(args);
+    }
     let loaded = source::load(&args.model, Start::MustClose, manner)?;
     let model = &loaded.model;
     let options = options(args, model)?;
@@ -65,6 +71,98 @@ pub(crate) fn run(args: &CompareArgs, manner: Manner) -> Result<Answer, Failure>
         return Ok(answer.failed(failure));
     }
     Ok(answer)
+}
+
+/// Every model of the gallery, each with its bar.
+fn whole_gallery(args: &CompareArgs) -> Result<Answer, Failure> {
+    let given = [
+        ("--set", !args.model.set.is_empty()),
+        ("--duration", args.duration.is_some()),
+        ("--at", !args.at.is_empty()),
+        ("--step", args.step.is_some()),
+        ("--plot", args.plot.is_some()),
+        ("--report", args.report.is_some()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(Failure::input(format!("`gelenk compare gallery` takes no {option}"))
+            .help("compare one model to use it"));
+    }
+    interrupt::be_graceful();
+    let lines = gallery(&|| {
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let lines = lines.map_err(|error| failure(&error))?;
+    let agree = lines.iter().all(|line| !matches!(line.outcome, Outcome::Apart(_)));
+    let json = json!({
+        "agree": agree,
+        "models": lines.iter().map(line_json).collect::<Vec<_>>(),
+    });
+    let exit = if agree { Exit::Done } else { Exit::Negative };
+    Ok(Answer::done(json, gallery_text(&lines)).exit(exit))
+}
+
+fn line_json(line: &Line) -> Value {
+    let without: Vec<Value> = (line.without.iter())
+        .map(|(engine, reason)| json!({ "engine": engine, "reason": reason }))
+        .collect();
+    let (word, reason) = match &line.outcome {
+        Outcome::Agrees => ("agrees", None),
+        Outcome::LeftOut(reason) => ("left-out", Some(reason)),
+        Outcome::Apart(place) => ("apart", Some(place)),
+    };
+    json!({
+        "model": line.model,
+        "changed": line.changed,
+        "duration": line.duration,
+        "within": line.within,
+        "engines": line.engines,
+        "order": line.order,
+        "without": without,
+        "apart": line.apart,
+        "outcome": word,
+        "reason": reason,
+    })
+}
+
+fn gallery_text(lines: &[Line]) -> String {
+    let mut out = format!("{}\n", styled(BOLD, "The engines on the gallery"));
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
+    table.styled(DIM, ["", "apart, m", "bar, m", "engines"]);
+    for line in lines {
+        let apart = line.apart.map_or_else(String::new, |apart| format!("{apart:.1e}"));
+        let (bar, engines) = match &line.outcome {
+            Outcome::Agrees => (format!("{:.0e}", line.within), line.engines.join(" ")),
+            Outcome::LeftOut(_) => (String::new(), "left out".to_owned()),
+            Outcome::Apart(place) => {
+                (format!("{:.0e}", line.within), format!("{} {place}", styled(BAD, "apart")))
+            }
+        };
+        table.row([line.model.to_owned(), apart, bar, engines]);
+    }
+    out.push_str(&table.render(width()));
+    let mut notes = String::new();
+    for line in lines {
+        if let Outcome::LeftOut(reason) = &line.outcome {
+            notes.push_str(&wrap(&format!("{}: {reason}", line.model), 2, width()));
+        } else {
+            for (engine, reason) in &line.without {
+                let note = format!("{}, {engine}: {reason}", line.model);
+                notes.push_str(&wrap(&note, 2, width()));
+            }
+        }
+        if let Some(changed) = &line.changed {
+            notes.push_str(&wrap(&format!("{}: {changed}", line.model), 2, width()));
+        }
+    }
+    let _ = write!(out, "\n{}\n{notes}", styled(BOLD, "Left out or changed"));
+    let count = |wanted: fn(&Outcome) -> bool| lines.iter().filter(|l| wanted(&l.outcome)).count();
+    let agree = count(|outcome| *outcome == Outcome::Agrees);
+    let left = count(|outcome| matches!(outcome, Outcome::LeftOut(_)));
+    let apart = lines.len() - agree - left;
+    let words = format!("{agree} models agree, {left} are left out, {apart} are apart");
+    let style = if apart == 0 { GOOD } else { BAD };
+    let _ = writeln!(out, "\n{}", styled(style, words));
+    out
 }
 
 fn options(args: &CompareArgs, model: &Model) -> Result<CompareOptions, Failure> {

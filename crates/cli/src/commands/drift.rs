@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::show::{BOLD, WARN, styled, width};
 use crate::source::{self, Start};
 use crate::text::{Align, Table, counted, sig, wrap};
-use crate::{files, interrupt};
+use crate::{files, interrupt, judged};
 
 /// Lines of the table.
 const LINES: usize = 10;
@@ -43,7 +43,12 @@ pub(crate) fn run(args: &DriftArgs, manner: Manner) -> Result<Answer, Failure> {
         json.insert("plot".to_owned(), path.display().to_string().into());
         let _ = writeln!(text, "\nplot: {}", path.display());
     }
-    Ok(Answer::done(Value::Object(json), text))
+    let mut answer = Answer::done(Value::Object(json), text);
+    judged::tell(&mut answer, &study.verdict, manner);
+    if let Some(failure) = judged::refused(&study.verdict, args.strict) {
+        return Ok(answer.failed(failure));
+    }
+    Ok(answer)
 }
 
 fn failure(error: &DriftError) -> Failure {

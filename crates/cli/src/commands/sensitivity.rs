@@ -5,13 +5,15 @@ use std::fmt::Write;
 use gelenk::model::{Loaded, Model};
 use gelenk::sensitivity::{
     DMatrix, DaeError, Derivatives, Named, Options, ParameterPair, Periodic, Sensitivity,
-    SensitivityError, Stability, exact_numbers, find_period, periodic, sensitivity,
+    SensitivityError, Stability, exact_numbers, find_period, judge, periodic, sensitivity,
 };
+use gelenk::verdict::{Finding, Level};
 use serde_json::{Value, json};
 
 use crate::Manner;
 use crate::answer::{Answer, Exit, Failure};
 use crate::args::SensitivityArgs;
+use crate::judged;
 use crate::show::{BAD, BOLD, DIM, GOOD, styled, width};
 use crate::source::{self, Start};
 use crate::text::{Align, Table, counted, grouped, sig, wrap};
@@ -77,9 +79,32 @@ pub(crate) fn run(args: &SensitivityArgs, manner: Manner) -> Result<Answer, Fail
             differences.iter().map(|(name, reason)| json!({ "name": name, "reason": reason }));
         json["by_differences"] = Value::Array(list.collect());
     }
-    let disagree = checked.iter().flatten().any(|(_, relative)| *relative > AGREE);
-    let exit = if disagree { Exit::Negative } else { Exit::Done };
-    Ok(Answer::done(json, text).exit(exit))
+    let mut verdict = judge(model, &found, &options).map_err(|e| Failure::input(e.to_string()))?;
+    let wrong = judged::refused(&verdict, args.strict);
+    let mut exit = Exit::Done;
+    for (by, relative) in checked.iter().flatten().filter(|(_, relative)| !(*relative <= AGREE)) {
+        exit = Exit::Negative;
+        verdict.push(Finding {
+            level: Level::Failed,
+            quantity: "derivatives".to_owned(),
+            value: *relative,
+            limit: AGREE,
+            time: Some(found.t),
+            element: None,
+            cause: format!(
+                "derivatives by {by}, exact and by internal numerical differentiation, differ by {relative:.1e} of the largest entry"
+            ),
+            remedy: "try an earlier --at: far derivatives of chaotic motions have no digits"
+                .to_owned(),
+        });
+    }
+    let mut answer = Answer::done(json, text).exit(exit);
+    judged::tell(&mut answer, &verdict, manner);
+    // That the two kinds disagree is an answer.
+    match wrong {
+        Some(failure) => Ok(answer.failed(failure)),
+        None => Ok(answer),
+    }
 }
 
 /// By what to differentiate.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use gelenk::files::Kind;
-use gelenk::tables::{Cell, Table, TableOptions, TablesError, plot_svg, tables};
+use gelenk::tables::{Cell, Table, TableOptions, TablesError, judge, plot_svg, tables};
 use serde_json::{Value, json};
 
 use crate::Manner;
@@ -14,7 +14,7 @@ use crate::args::TablesArgs;
 use crate::progress::Progress;
 use crate::show::{BAD, BOLD, DIM, GOOD, styled, width};
 use crate::text::{Align, Table as Columns, sig, wrap};
-use crate::{files, interrupt, reports};
+use crate::{files, interrupt, judged, reports};
 
 pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> {
     let options = TableOptions {
@@ -73,6 +73,7 @@ pub(crate) fn run(args: &TablesArgs, manner: Manner) -> Result<Answer, Failure> 
     }
     let exit = if failures.is_empty() { Exit::Done } else { Exit::Negative };
     let mut answer = Answer::done(json, text).exit(exit);
+    judged::tell(&mut answer, &judge(&measured), manner);
     if let Some(path) = &args.report {
         let plot = plot_svg(&measured);
         let report = reports::of_tables(&measured, &failures, plot.as_deref());

@@ -73,7 +73,11 @@ fn failure(error: &CompareError) -> Failure {
 }
 
 fn to_json(methods: &[Method]) -> Value {
-    let trial = |t: &Trial| json!({ "setting": t.setting, "steps": t.steps, "seconds": t.seconds, "error": t.error });
+    let trial = |t: &Trial| {
+        json!({
+            "setting": t.setting, "steps": t.steps, "seconds": t.seconds, "error": t.error, "verdict": t.verdict,
+        })
+    };
     let list = methods.iter().map(
         |m| json!({ "method": m.name, "trials": m.trials.iter().map(trial).collect::<Vec<_>>() }),
     );
@@ -81,9 +85,9 @@ fn to_json(methods: &[Method]) -> Value {
 }
 
 fn to_text(methods: &[Method]) -> String {
-    let mut table =
-        Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
-    table.styled(DIM, ["", "step or tolerance", "steps", "time, s", "error, m"]);
+    let number = Align::Right;
+    let mut table = Table::new(&[Align::Left, number, number, number, number, Align::Left]);
+    table.styled(DIM, ["", "step or tolerance", "steps", "time, s", "error, m", "verdict"]);
     for method in methods {
         for trial in &method.trials {
             table.row([
@@ -92,6 +96,7 @@ fn to_text(methods: &[Method]) -> String {
                 grouped(trial.steps),
                 format!("{:.2e}", trial.seconds),
                 format!("{:.1e}", trial.error),
+                trial.verdict.to_string(),
             ]);
         }
     }

@@ -14,6 +14,8 @@ use std::ops::ControlFlow;
 
 pub use plot::plot_svg;
 
+use crate::verdict::{Finding, Level, Verdict};
+
 /// The tables there are, in the order of the paper.
 pub const TABLES: [&str; 6] = ["9.1", "9.2", "9.3", "9.4", "9.5", "10.1"];
 
@@ -155,8 +157,25 @@ impl Check {
 impl Table {
     /// What misses its bar, each in a sentence that names the cell.
     pub fn failures(&self) -> Vec<String> {
+        self.misses().into_iter().map(|finding| finding.cause).collect()
+    }
+
+    /// What misses its bar: a finding for each cell and check.
+    fn misses(&self) -> Vec<Finding> {
         let Table { number, unit, .. } = self;
-        let mut failures = Vec::new();
+        let mut misses = Vec::new();
+        let mut miss = |quantity: &str, value: f64, limit: f64, cause: String| {
+            misses.push(Finding {
+                level: Level::Failed,
+                quantity: quantity.to_owned(),
+                value,
+                limit,
+                time: None,
+                element: Some(format!("table {number}")),
+                cause,
+                remedy: "see what the bar is made for, below the table".to_owned(),
+            });
+        };
         for row in &self.rows {
             for (cell, column) in row.cells.iter().zip(&self.columns) {
                 if cell.holds {
@@ -170,11 +189,13 @@ impl Table {
                     };
                 }
                 let (ours, paper) = (cell.ours, cell.paper);
-                failures.push(if ours.is_nan() {
-                    format!("{place}: the run did not come to its end")
+                if ours.is_nan() {
+                    let cause = format!("{place}: the run did not come to its end");
+                    miss("run", ours, paper, cause);
                 } else {
-                    format!("{place}: {ours:.4e} {unit}, the paper has {paper:.4e}")
-                });
+                    let cause = format!("{place}: {ours:.4e} {unit}, the paper has {paper:.4e}");
+                    miss("bar", ours, paper, cause);
+                }
             }
         }
         for check in self.checks.iter().filter(|check| !check.holds()) {
@@ -184,9 +205,11 @@ impl Table {
             } else {
                 format!("at least {low:.4}")
             };
-            failures.push(format!("table {number}, {what}: {value:.4}, should be {range}"));
+            let limit = if value < low { *low } else { *high };
+            let cause = format!("table {number}, {what}: {value:.4}, should be {range}");
+            miss("bar", *value, limit, cause);
         }
-        failures
+        misses
     }
 
     /// How many cells are at or below the paper's, and how many there are.
@@ -194,6 +217,13 @@ impl Table {
         let cells = || self.rows.iter().flat_map(|row| &row.cells);
         (cells().filter(|cell| cell.ours <= cell.paper).count(), cells().count())
     }
+}
+
+/// The verdict on tables: failed by each value that misses its bar (`bar`) and each run that did not come to its end (`run`).
+///
+/// The runs are those of the paper, whose energy errors are in its tables: they are judged by these, not by the limits of a run.
+pub fn judge(tables: &[Table]) -> Verdict {
+    Verdict::of(tables.iter().flat_map(Table::misses).collect())
 }
 
 /// Measures the tables that `options` ask for.

@@ -349,7 +349,14 @@ impl Graph {
     fn begin_without(&mut self, rows: &mut Rows, bodies: &mut Bodies) {
         for i in 0..rows.blocks.len() {
             let own = rows.blocks[i].first_row..rows.blocks[i].first_row + rows.blocks[i].n_rows;
-            if rows.inactive[i] || rows.velocity_impulse[own.clone()].iter().all(|p| *p == 0.0) {
+            if rows.velocity_impulse[own.clone()].iter().all(|p| *p == 0.0) {
+                continue;
+            }
+            if rows.inactive[i] {
+                // Given, as a bounce: it stays in the velocities, which do not show what it has about axes without inertia.
+                if bodies.held_spin {
+                    rows.give_couple(i, &rows.velocity_impulse[own], bodies);
+                }
                 continue;
             }
             let mut p = [0.0; small::MAX];
