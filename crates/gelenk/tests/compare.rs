@@ -3,23 +3,15 @@
 
 use std::ops::ControlFlow;
 
+use gelenk::compare::gallery::{Line, Outcome, line};
 use gelenk::compare::{CompareOptions, Comparison, compare};
 use gelenk::model::{LoadOptions, Loaded, Observer, RunReport, RunSettings, Sample, load_text};
 use gelenk::scenes::SCENES;
-use gelenk::{SimulateError, simulate, simulate_loaded};
+use gelenk::{simulate, simulate_loaded};
+use rayon::prelude::*;
 
 /// Engines agree to this, m.
 const WITHIN: f64 = 1e-9;
-
-/// Scenes that begin in, or pass, a singular position: several motions go on from there.
-const SINGULAR: [&str; 6] = [
-    "eight-loop-flat",
-    "eight-loop-paper",
-    "coordinate-cross",
-    "lying-eight",
-    "degenerate-crank",
-    "cusp",
-];
 
 fn load(name: &str) -> Loaded {
     let scene = gelenk::scenes::scene(name).unwrap_or_else(|| panic!("no scene {name}"));
@@ -97,21 +89,48 @@ scenes! {
     spring_bodies: "spring-bodies";
 }
 
-/// Every other scene either is singular, or the lagrange engine refuses it by the name of an element.
+/// Models that no two engines run, each with a word of the reason.
+const LEFT_OUT: [(&str, &str); 15] = [
+    ("eight-loop-flat", "several motions leave it"),
+    ("cusp", "no smooth motion"),
+    ("stack", "contact"),
+    ("pyramid", "contact"),
+    ("arch", "contact"),
+    ("dominoes", "contact"),
+    ("newtons-cradle", "contact"),
+    ("spinning-top", "contact"),
+    ("tippe-top", "contact"),
+    ("bowl", "contact"),
+    ("falling-chain", "contact"),
+    ("rolling-wheel", "contact"),
+    ("car", "contact"),
+    ("bullet", "contact"),
+    ("hexapod", "contact"),
+];
+
+/// Not there yet: it begins beside a singular position, and after 0.75 s the dae and the lagrange engine are 1.6e-8 m apart, each of them to 5e-10 m by itself;
+/// the impulse engine is 7.9e-7 m off with its shortest step.
+const OPEN: &str = "eight-loop-paper";
+
+/// Every other scene agrees with the engines that run it, or is left out with its reason.
 #[test]
 fn no_scene_is_forgotten() {
-    for scene in SCENES.iter().filter(|scene| !TESTED.contains(&scene.name)) {
-        // On their stiff ground the negative steps of order 8 do not pay; they have tests of their own with order 4 among those of the dae engine.
-        let stiff = ["walking-mechanism", "quadruped"].contains(&scene.name);
-        if SINGULAR.contains(&scene.name) || stiff {
-            continue;
-        }
-        let error = gelenk::lagrange::prepare(&load(scene.name)).map(|_| ());
-        let Err(SimulateError::Unsupported { reason, .. }) = error else {
-            panic!("{} runs with both engines and has no test", scene.name);
-        };
-        assert!(reason.contains('`'), "{}: {reason}", scene.name);
-    }
+    let others: Vec<_> =
+        SCENES.iter().filter(|scene| !TESTED.contains(&scene.name) && scene.name != OPEN).collect();
+    let lines: Vec<Line> = others
+        .par_iter()
+        .map(|scene| line(scene, &|| ControlFlow::Continue(())))
+        .collect::<Result<_, _>>()
+        .unwrap_or_else(|error| panic!("{error}"));
+    let is_fine = |line: &&Line| match &line.outcome {
+        Outcome::Agrees => line.engines.len() >= 2 && line.apart.is_some_and(|x| x <= line.within),
+        Outcome::LeftOut(reason) => LEFT_OUT
+            .iter()
+            .any(|(name, word)| *name == line.model && !word.is_empty() && reason.contains(word)),
+        Outcome::Apart(_) => false,
+    };
+    let wrong: Vec<&Line> = lines.iter().filter(|line| !is_fine(line)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
