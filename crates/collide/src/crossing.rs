@@ -119,6 +119,10 @@ const MOST_STEPS: usize = 10_000;
 /// Nearer than this part of the smaller radius counts as touching, whatever the tolerance.
 const SMALLEST: f64 = 1e-10;
 
+/// Two that overlap by more than this part of the smaller radius are sunk into each other: features that go in elsewhere make no difference. What touches keeps
+/// within the tolerance of contact, far below it.
+const SUNK: f64 = 1e-2;
+
 /// Part of the smaller radius within which normals are refined.
 const REFINED: f64 = 1e-2;
 
@@ -168,7 +172,7 @@ impl World {
         self.overlaps_where(poses, None, tolerance, |_, _, _| true, out);
     }
 
-    /// The same of those pairs of colliders that `wanted` says, and but for those that overlapped as deeply at the poses `before`.
+    /// The same of those pairs of colliders that `wanted` says, and but for those that were sunk into each other as deeply at the poses `before`.
     pub(crate) fn overlaps_where(
         &mut self,
         poses: &[Pose],
@@ -208,8 +212,9 @@ impl World {
             }
             if let (Some(known), Some(before)) = (known, before) {
                 let [a, b] = [of_a, of_b].map(|collider| &before[collider.body.index()]);
+                let sunk = SUNK * solids[0].radius.min(solids[1].radius);
                 let was = separation_up_to(0.0, solids, a, b, &known.normal).distance;
-                if was < -tolerance && known.distance >= was - tolerance {
+                if was < -sunk && known.distance >= was - tolerance {
                     continue;
                 }
             }

@@ -73,8 +73,8 @@ impl World {
         })
     }
 
-    /// The overlaps deeper than `tolerance` at the poses `to` of pairs that have moved against each other by more than that since `from`, and did not overlap
-    /// as deeply there: what has gone in on the way, seen or not. As [`World::overlaps`].
+    /// The overlaps deeper than `tolerance` at the poses `to` of pairs that have moved against each other by more than that since `from`, and were not sunk
+    /// into each other as deeply there: what has gone in on the way, seen or not. As [`World::overlaps`].
     pub fn overlaps_after(
         &mut self,
         from: &[Pose],

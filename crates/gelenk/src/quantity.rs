@@ -142,6 +142,8 @@ pub const PATTERNS: &[Pattern] = &[
     pattern("joint.JOINT.*_rate", "m/s", ""),
     pattern("joint.JOINT.force.x …", "N", "force of the joint on its second body, world axes"),
     pattern("joint.JOINT.torque.x …", "N m", "its torque about the joint's point"),
+    pattern("charge.CIRCUIT", "C", "charge that has gone through a circuit"),
+    pattern("current.CIRCUIT", "A", "its current"),
     pattern(
         "spring.SPRING.force",
         "N",
@@ -231,6 +233,7 @@ impl Quantities {
         all.add("time".to_owned(), "s", Quantity::Time);
         for (i, body) in model.bodies.iter().enumerate() {
             let what = match body.kind {
+                _ if body.is_charge => continue,
                 BodyKind::World => continue,
                 BodyKind::Rigid => "body",
                 BodyKind::Point => "point",
@@ -265,6 +268,9 @@ impl Quantities {
                 all.by_name.insert(second, Quantity::Rate(i, k));
                 all.add(place, unit, Quantity::Coordinate(i, k));
                 all.add(rate, unit_rate, Quantity::Rate(i, k));
+            }
+            if is_charge(model, i) {
+                continue;
             }
             all.vector(&format!("joint.{name}.force"), "N", |k| Quantity::Force(i, k));
             all.vector(&format!("joint.{name}.torque"), "N m", |k| Quantity::Torque(i, k));
@@ -364,6 +370,9 @@ pub fn name_today(model: &Model, name: &str) -> Option<String> {
 pub fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> {
     let name = &model.joints[joint].name;
     let list = model.joints[joint].kind.equations().coordinates();
+    if is_charge(model, joint) {
+        return vec![[format!("charge.{name}"), format!("current.{name}")]];
+    }
     let names = list.iter().map(|coordinate| {
         let place = format!("joint.{name}.{}", coordinate.name);
         let rate = match list.len() {
@@ -373,6 +382,11 @@ pub fn coordinate_names(model: &Model, joint: usize) -> Vec<[String; 2]> {
         [place, rate]
     });
     names.collect()
+}
+
+/// Whether the coordinate of a joint is the charge of a circuit.
+fn is_charge(model: &Model, joint: usize) -> bool {
+    model.joints[joint].bodies.iter().any(|body| model.bodies[body.index()].is_charge)
 }
 
 /// Memory to read samples with.

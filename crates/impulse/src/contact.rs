@@ -33,6 +33,9 @@ const PUSH_PART: f64 = 0.02;
 /// that come down one after the other share it about evenly.
 const LANDING_PART: f64 = 0.1;
 
+/// Overlaps of more than this many tolerances are no error of a step, but where bodies began: no shorter step takes them apart.
+const SUNK: f64 = 1e3;
+
 /// What a block of a contact is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -78,8 +81,9 @@ pub(crate) struct Contact {
     apart: Vec3,
     /// See [`ContactMemory`].
     pub memory: ContactMemory,
-    /// Whether it pushes a deep overlap out in the running stage, and how far, m.
+    /// Whether it pushes a deep overlap out in the running stage, and how far, m; whether the two are sunk into each other.
     pub pushes_out: bool,
+    pub sunk: bool,
     pub push: f64,
     /// Impulse on body a in the running step, world frame, N s.
     pub given: Vec3,
@@ -98,6 +102,7 @@ impl Contact {
             apart: Vec3::zeros(),
             memory,
             pushes_out: false,
+            sunk: false,
             push: 0.0,
             given: Vec3::zeros(),
         }
@@ -398,12 +403,15 @@ impl Rows {
 
     /// Targets of a part of a step: `keep` of what the contacts have now.
     pub(crate) fn target_contacts(&mut self, keep: f64, poses: &[Pose]) {
+        // Rooms that are kept beside bodies sunk into each other contradict what takes those apart.
+        let deepest = -SUNK * self.overlap_allowed;
+        let any_sunk = self.contacts.iter().any(|contact| contact.place.gap < deepest);
+        let least = if any_sunk { 0.0 } else { f64::NEG_INFINITY };
         for (k, &(index, kind)) in self.roles.iter().enumerate() {
             let row = self.blocks[self.model_size.blocks + k].first_row;
             let contact = &self.contacts[index];
             match kind {
-                // What lands has all its room.
-                Part::Normal => self.target[row] = (-keep * contact.gap(poses)).max(0.0),
+                Part::Normal => self.target[row] = (-keep * contact.gap(poses)).max(least),
                 Part::Slide => {}
                 Part::Spin => self.target[row] = 0.0,
                 Part::Roll => self.target[row..row + 2].fill(0.0),
@@ -432,6 +440,7 @@ impl Rows {
         for contact in &mut self.contacts {
             let deep = -contact.place.gap;
             contact.pushes_out = deep > 2.0 * self.overlap_allowed;
+            contact.sunk = deep > SUNK * self.overlap_allowed;
             if contact.pushes_out {
                 let part = (PUSH_OUT * self.whole_step.abs()).min(PUSH_PART);
                 contact.push = (1.0 - keep) * self.overlap_allowed.max(part * deep);

@@ -389,7 +389,7 @@ impl Parts<'_> {
             || made > CONTACT_MOST[halved] * self.energy_scale;
         // Short parts are taken as they are, but for what would be an explosion; so are steps with deep overlaps, which shorter ones do not take apart.
         let contacts = &scratch.rows.contacts;
-        let deep = contacts.iter().any(|contact| contact.pushes_out);
+        let deep = contacts.iter().any(|contact| contact.sunk);
         let stays = self.stubborn.stays || deep;
         let least = if stays { CONTACT_STAYS * self.energy_scale } else { 0.0 };
         let explodes = made > (ENERGY_PART * (self.kinetic + excused)).max(least);
@@ -428,13 +428,14 @@ impl Parts<'_> {
     }
 
     /// What dampers may give where stages begin, J: half of the kinetic energy there is, which a damper gives that alone would stop its bodies in 0.45
-    /// of a stage, and what everything else gives bodies at rest, which dampers hold back.
+    /// of a stage, and what everything else gives bodies at rest, which dampers hold back. What is rounding of velocities is none.
     fn most_thrown(&self, scratch: &Scratch, part: f64) -> f64 {
         let Scratch { bodies, loads, .. } = scratch;
         let speed = self.model.gravity.norm() * part;
         0.5 * (self.kinetic + bodies.total_mass * speed * speed)
             + energy_from_rest(bodies, loads, false, part)
             + ENERGY_FLOOR * self.energy_scale
+            + bodies.total_mass * bodies.velocity_floor() * bodies.velocity_floor()
     }
 
     /// Energy that counts beside the kinetic energy and that of a fall: a trace of the energies at play, and the work of the joints' forces

@@ -237,6 +237,8 @@ impl Integrator {
         self.commit(system, h, if at_end { t_end } else { self.t + h })?;
         if stop == Stop::Event {
             stop = self.count_event();
+            // Events that come ever closer have a limit of their own.
+            (self.crawl.t, self.crawl.tries) = (self.t, self.stats.steps + self.stats.rejected);
         } else if at_end {
             stop = Stop::End;
         }

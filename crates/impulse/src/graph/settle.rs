@@ -131,7 +131,7 @@ pub(crate) fn settle_positions(
             let patient = passes < PATIENT_PASSES && !stalled || contacts > LEFT_PART / PASS_PART;
             let late = (passes >= CONTACT_PASSES || stalled) && contacts.is_finite();
             // Shorter steps take no deep overlap apart.
-            let deep = || rows.contacts.iter().any(|contact| contact.pushes_out);
+            let deep = || rows.contacts.iter().any(|contact| contact.sunk);
             let bounded = late && (look.h.abs() < SHORT_STEP * rows.whole_step.abs() || deep());
             // What is left within tolerance comes from the same side in every step, and its work would add up; of a tree alone a pass is one solve.
             let gains =
@@ -537,8 +537,7 @@ fn look_ahead(
                 let mut off = ((p - meant) * k * h).abs();
                 if tried && over > 0.0 && bound == Bound::Contact {
                     let contact = rows.contact(i);
-                    let stays =
-                        contact.pushes_out && c[0] <= rows.overlap_allowed - contact.place.gap;
+                    let stays = contact.sunk && c[0] <= -contact.place.gap;
                     off = if stays { 0.0 } else { off };
                 }
                 let to = if bound == Bound::Contact { &mut touching } else { &mut worst };

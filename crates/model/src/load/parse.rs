@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(unclosed("a = [1,\n[[body]]\n"), Some(4));
         assert_eq!(unclosed("a = { b = 1,\n c = 2 }\n"), None);
         assert_eq!(unclosed("a = { b = 1\n[run]\n"), Some(4));
-        assert_eq!(unclosed("a = \"\"\"[\n\"\"\"\nb = [1"), Some(18));
+        assert_eq!(unclosed("a = \"\"\"[\n\"\"\"\nb = [1"), Some(17));
     }
 
     #[test]
