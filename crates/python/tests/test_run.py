@@ -199,6 +199,8 @@ def test_an_exception_in_progress_ends_the_run(pendulum):
 LONG = """
 import signal, sys, threading, time, os
 import gelenk as gk
+# Programs in the background of a shell begin deaf to Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 model = gk.gallery("double-pendulum")
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begin = time.perf_counter()

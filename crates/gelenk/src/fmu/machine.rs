@@ -441,7 +441,8 @@ fn variables(model: &Model) -> (Vec<Variable>, Vec<Slot>) {
     let all = Quantities::new(model);
     for (name, unit) in all.names.iter().zip(&all.units) {
         match all.one(model, name) {
-            Some(Quantity::Time) | None => {}
+            // They have variables already.
+            Some(Quantity::Time | Quantity::Input(_)) | None => {}
             Some(quantity) => {
                 add(name.clone(), unit, VariableKind::Output, 0.0, Slot::Output(quantity));
             }
