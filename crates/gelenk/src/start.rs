@@ -49,23 +49,6 @@ pub fn with_start(text: &str, model: &Model, state: &State) -> String {
     out
 }
 
-/// The model's text with another formula or number in the place of `input.NAME`.
-pub fn with_input(text: &str, name: &str, by: &str) -> String {
-    let wanted = format!("input.{name}");
-    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(&wanted) {
-        let (before, after) = (&rest[..at], &rest[at + wanted.len()..]);
-        let alone = !before.ends_with(|c| word(c) || c == '.') && !after.starts_with(word);
-        out.push_str(before);
-        out.push_str(if alone { by } else { &wanted });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
 /// All bodies and points of a state, by name, in the file frame.
 pub fn start_json(model: &Model, state: &State) -> Value {
     let (mut bodies, mut points) = (Map::new(), Map::new());

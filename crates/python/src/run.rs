@@ -280,12 +280,13 @@ pub(crate) fn run(
         }
     }
     if !formulas.is_empty() {
-        let change = |text: &str| {
-            formulas.iter().fold(text.to_owned(), |text, (name, by)| {
-                gelenk::start::with_input(&text, name, by)
-            })
-        };
-        let again = guarded(py, || inner.again(inner.set.clone(), change))?;
+        let mut set = inner.set.clone();
+        for (name, formula) in formulas {
+            let name = format!("input.{name}");
+            set.retain(|(other, _)| *other != name);
+            set.push((name, formula));
+        }
+        let again = guarded(py, || inner.again(set, str::to_owned))?;
         inner = again.map_err(|faults| errors::faults(py, &faults))?;
     }
     if !held.is_empty() && settings.engine != "impulse" {
