@@ -102,7 +102,7 @@ pub(crate) struct Stops {
     bounces: Vec<(usize, Bounce, f64)>,
     /// Blocks of dry friction and how fast their coordinates move before a step.
     slips: Vec<(usize, f64)>,
-    /// How often something that slides turned round in the running asked step; written there and by [`Simulation`](crate::Simulation).
+    /// How often something that slides turned round in the running asked step; counted in `turning`, set to 0 where the step begins.
     pub(crate) turns: u32,
     /// What contacts had given before a part.
     contacts: ContactLog,
